@@ -1,0 +1,114 @@
+//! The two JSON documents that make up the readable content of an email (interface, "Email record").
+//!
+//! They are sealed in encrypted inboxes and base64-encoded in plain ones; client and server share their shape.
+//! Field order is the order of the JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AuthResults, EmailId, Timestamp};
+
+/// What a list shows of an email.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// The email's id.
+    pub id: EmailId,
+    /// Text of the From header, else the reverse-path, else `unknown`.
+    pub from: String,
+    /// The forward-path of this inbox in lowercase; see [`To`] for its two shapes.
+    pub to: To,
+    /// The decoded subject, or `(no subject)`.
+    pub subject: String,
+    /// When it arrived.
+    pub received_at: Timestamp,
+}
+
+/// The recipients in [`Metadata`]: an array in the `service` profile, one string in the `vaultsandbox` profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum To {
+    /// `["bob@restante.test"]`
+    Many(Vec<String>),
+    /// `"bob@restante.test"`
+    One(String),
+}
+
+/// The content of an email.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParsedContent {
+    /// The plain body, or one made from the HTML body; lines end in LF.
+    pub text: Option<String>,
+    /// The HTML body; lines end in LF.
+    pub html: Option<String>,
+    /// Lowercase name to decoded, unfolded value; values of a repeated header are joined by a newline.
+    pub headers: Headers,
+    /// The attachments in message order.
+    pub attachments: Vec<AttachmentData>,
+    /// URLs of the body, each once, in order of first occurrence.
+    pub links: Vec<String>,
+    /// Results of email authentication.
+    pub auth_results: AuthResults,
+    /// Reserved for extensions: an empty object.
+    pub metadata: BTreeMap<String, String>,
+    /// The decoded subject.
+    pub subject: Option<String>,
+    /// Text of the From header.
+    pub from: Option<String>,
+    /// Mailboxes of the To header.
+    pub to: Vec<String>,
+    /// Mailboxes of the Cc header.
+    pub cc: Vec<String>,
+    /// Mailboxes of the Reply-To header.
+    pub reply_to: Vec<String>,
+    /// The Message-ID without angle brackets.
+    pub message_id: Option<String>,
+    /// The Date header in UTC.
+    pub date: Option<Timestamp>,
+    /// The first In-Reply-To id without angle brackets.
+    pub in_reply_to: Option<String>,
+    /// The ids of the References header without angle brackets.
+    pub references: Vec<String>,
+    /// What is wrong with the message, for a person.
+    pub defects: Vec<String>,
+}
+
+/// Headers in message order; serialised as a JSON object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(String, String)>);
+
+impl Serialize for Headers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(BTreeMap::<String, String>::deserialize(deserializer)?.into_iter().collect()))
+    }
+}
+
+/// One attachment (interface, `AttachmentData`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachmentData {
+    /// The decoded file name, or `unnamed`.
+    pub filename: String,
+    /// For example `application/pdf`.
+    pub content_type: String,
+    /// Decoded bytes.
+    pub size: usize,
+    /// `attachment` or `inline`.
+    pub content_disposition: String,
+    /// The Content-ID without angle brackets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_id: Option<String>,
+    /// The decoded bytes in standard, padded base64.
+    pub content: String,
+    /// SHA-256 of the decoded bytes in lowercase hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}

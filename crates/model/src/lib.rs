@@ -1,0 +1,34 @@
+//! The nouns of restante: what every other crate means by an address, an inbox, an email, an event.
+//!
+//! A value of a type of this crate has been checked: each type is made by a `parse` (or an equivalent constructor)
+//! at the edge, and what holds one need not check again.
+//! The crate knows no socket, no file, no task and no HTTP; time comes in through [`Clock`].
+//!
+//! ```
+//! use restante_model::{Domain, InboxAddress};
+//!
+//! let address = InboxAddress::parse("Bob+invoice@Restante.test").unwrap();
+//! assert_eq!(address.as_str(), "bob@restante.test");
+//! assert_eq!(address.domain(), &Domain::parse("restante.test").unwrap());
+//! ```
+//!
+//! Modules, in reading order: [`clock`], [`address`], [`id`], [`inbox`], [`email`], [`auth`], [`content`], [`event`].
+
+pub mod address;
+pub mod auth;
+pub mod clock;
+pub mod content;
+pub mod email;
+pub mod event;
+pub mod id;
+pub mod inbox;
+
+pub use address::{AddressError, Domain, ForwardPath, InboxAddress, ReversePath};
+pub use auth::AuthResults;
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use content::{AttachmentData, Metadata, ParsedContent};
+pub use email::{SessionFacts, TlsFacts};
+pub use event::{EventKind, RemovalReason};
+pub use id::{EmailId, InboxHash, InboxKey};
+pub use inbox::{Inbox, InboxMode, InboxRef, Ttl};
+pub use restante_envelope::WireProfile;

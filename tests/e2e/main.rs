@@ -1,0 +1,2 @@
+//! Whole-program tests.
+fn main() {}
