@@ -123,7 +123,10 @@ impl InboxAddress {
         if !(1..=LOCAL_PART_MAX).contains(&local.len()) {
             return Err(AddressError::LocalLength);
         }
-        if !local.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-')) {
+        if !local
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'))
+        {
             return Err(AddressError::LocalCharacter);
         }
         let alphanumeric = |c: Option<u8>| c.is_some_and(|b| b.is_ascii_alphanumeric());
@@ -137,7 +140,10 @@ impl InboxAddress {
         if text.len() > ADDRESS_MAX {
             return Err(AddressError::TooLong);
         }
-        Ok(Self { text, domain: domain.clone() })
+        Ok(Self {
+            text,
+            domain: domain.clone(),
+        })
     }
 
     /// The address, `local@domain`.
@@ -268,10 +274,19 @@ mod tests {
     #[test]
     fn forward_paths_reach_the_base_inbox() {
         let default = Domain::parse("restante.test").unwrap();
-        let path = ForwardPath::Mailbox { local: "Bob+x".into(), domain: "Restante.Test".into() };
+        let path = ForwardPath::Mailbox {
+            local: "Bob+x".into(),
+            domain: "Restante.Test".into(),
+        };
         assert_eq!(path.inbox_address(&default).unwrap().as_str(), "bob@restante.test");
-        assert_eq!(ForwardPath::Postmaster.inbox_address(&default).unwrap().as_str(), "postmaster@restante.test");
-        let literal = ForwardPath::Mailbox { local: "bob".into(), domain: "[127.0.0.1]".into() };
+        assert_eq!(
+            ForwardPath::Postmaster.inbox_address(&default).unwrap().as_str(),
+            "postmaster@restante.test"
+        );
+        let literal = ForwardPath::Mailbox {
+            local: "bob".into(),
+            domain: "[127.0.0.1]".into(),
+        };
         assert_eq!(literal.inbox_address(&default), None);
     }
 }

@@ -20,7 +20,12 @@ impl AuthResults {
     /// The results of an email that was not checked.
     pub fn skipped() -> Self {
         Self {
-            spf: SpfResult { result: SpfVerdict::Skipped, domain: None, ip: None, details: None },
+            spf: SpfResult {
+                result: SpfVerdict::Skipped,
+                domain: None,
+                ip: None,
+                details: None,
+            },
             dkim: vec![DkimResult {
                 result: Verdict::Skipped,
                 domain: None,
@@ -28,8 +33,19 @@ impl AuthResults {
                 signature: None,
                 details: None,
             }],
-            dmarc: DmarcResult { result: Verdict::Skipped, policy: None, aligned: None, domain: None, details: None },
-            reverse_dns: ReverseDnsResult { result: Verdict::Skipped, ip: None, hostname: None, details: None },
+            dmarc: DmarcResult {
+                result: Verdict::Skipped,
+                policy: None,
+                aligned: None,
+                domain: None,
+                details: None,
+            },
+            reverse_dns: ReverseDnsResult {
+                result: Verdict::Skipped,
+                ip: None,
+                hostname: None,
+                details: None,
+            },
         }
     }
 }

@@ -54,7 +54,9 @@ impl Timestamp {
 
     /// The date as a message header shows it (RFC 5322 section 3.3), for example `Sun, 25 Jan 2026 11:41:16 +0000`.
     pub fn rfc5322(self) -> String {
-        self.datetime().format(&Rfc2822).expect("years 1970 to 9999 have an RFC 5322 form")
+        self.datetime()
+            .format(&Rfc2822)
+            .expect("years 1970 to 9999 have an RFC 5322 form")
     }
 
     fn datetime(self) -> OffsetDateTime {
@@ -94,9 +96,14 @@ pub trait Clock: Send + Sync + fmt::Debug {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine for the time")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the machine for the time"
+    )]
     fn now(&self) -> Timestamp {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since_epoch = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         Timestamp::from_unix_ms(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
     }
 }
@@ -107,8 +114,14 @@ mod tests {
 
     #[test]
     fn shows_milliseconds_and_z() {
-        assert_eq!(Timestamp::from_unix_ms(1_769_341_276_000).to_string(), "2026-01-25T11:41:16.000Z");
-        assert_eq!(Timestamp::from_unix_ms(1_769_341_276_007).to_string(), "2026-01-25T11:41:16.007Z");
+        assert_eq!(
+            Timestamp::from_unix_ms(1_769_341_276_000).to_string(),
+            "2026-01-25T11:41:16.000Z"
+        );
+        assert_eq!(
+            Timestamp::from_unix_ms(1_769_341_276_007).to_string(),
+            "2026-01-25T11:41:16.007Z"
+        );
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
     }
 
@@ -123,7 +136,10 @@ mod tests {
 
     #[test]
     fn message_dates_follow_rfc_5322() {
-        assert_eq!(Timestamp::from_unix_ms(1_769_341_276_000).rfc5322(), "Sun, 25 Jan 2026 11:41:16 +0000");
+        assert_eq!(
+            Timestamp::from_unix_ms(1_769_341_276_000).rfc5322(),
+            "Sun, 25 Jan 2026 11:41:16 +0000"
+        );
     }
 
     #[test]

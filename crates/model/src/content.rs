@@ -87,7 +87,11 @@ impl Serialize for Headers {
 
 impl<'de> Deserialize<'de> for Headers {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(BTreeMap::<String, String>::deserialize(deserializer)?.into_iter().collect()))
+        Ok(Self(
+            BTreeMap::<String, String>::deserialize(deserializer)?
+                .into_iter()
+                .collect(),
+        ))
     }
 }
 

@@ -56,7 +56,9 @@ impl FromStr for InboxHash {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = IdError { expected: "43 base64url characters" };
+        let error = IdError {
+            expected: "43 base64url characters",
+        };
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| error)?;
         Ok(Self(bytes.try_into().map_err(|_| error)?))
     }
@@ -100,7 +102,9 @@ impl FromStr for EmailId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = IdError { expected: "msg_ and 32 lowercase hex digits" };
+        let error = IdError {
+            expected: "msg_ and 32 lowercase hex digits",
+        };
         let hex = text.strip_prefix(EMAIL_PREFIX).ok_or(error)?;
         if hex.len() != 32 || hex.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(error);
@@ -167,7 +171,13 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_email_ids() {
-        for text in ["", "msg_", "msg_zz", "MSG_0123456789abcdef0123456789abcdef", "msg_0123456789ABCDEF0123456789abcdef"] {
+        for text in [
+            "",
+            "msg_",
+            "msg_zz",
+            "MSG_0123456789abcdef0123456789abcdef",
+            "msg_0123456789ABCDEF0123456789abcdef",
+        ] {
             assert!(text.parse::<EmailId>().is_err(), "{text}");
         }
     }

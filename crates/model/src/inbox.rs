@@ -49,20 +49,6 @@ impl Inbox {
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.expires_at
     }
-
-    /// The part of the inbox that storage needs to find its mail.
-    pub fn reference(&self) -> InboxRef {
-        InboxRef { key: self.key, expires_at: self.expires_at }
-    }
-}
-
-/// Which life of an inbox is meant, and until when it lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct InboxRef {
-    /// This life of the inbox.
-    pub key: InboxKey,
-    /// From this moment on nothing of it is visible.
-    pub expires_at: Timestamp,
 }
 
 /// A time to live, in whole seconds within the bounds of the server.

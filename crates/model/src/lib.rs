@@ -30,5 +30,5 @@ pub use content::{AttachmentData, Metadata, ParsedContent};
 pub use email::{SessionFacts, TlsFacts};
 pub use event::{EventKind, RemovalReason};
 pub use id::{EmailId, InboxHash, InboxKey};
-pub use inbox::{Inbox, InboxMode, InboxRef, Ttl};
+pub use inbox::{Inbox, InboxMode, Ttl};
 pub use restante_envelope::WireProfile;

@@ -1,1 +1,15 @@
-//! Placeholder.
+//! Where mail is kept: the [`Store`] trait, its conformance suite, the embedded backend, and the [`Bus`].
+//!
+//! A method of [`Store`] is an operation of the domain and one atomic, durable step.
+//! The crate knows nothing of SMTP, HTTP, JSON or sealing: the parts of an email are opaque bytes to it.
+//!
+//! Modules, in reading order: [`store`], [`bus`].
+
+pub mod bus;
+pub mod store;
+
+pub use bus::{Bus, Notice, Subscription};
+pub use store::{
+    AcceptError, Arrival, CreateError, Created, EmailPage, Idempotency, InboxPage, ListPage, NewEmail, NewInbox, Part,
+    ReadError, Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
+};

@@ -1,0 +1,327 @@
+//! The [`Store`] trait: what every backend promises.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
+
+/// Keeps inboxes and their mail.
+///
+/// Rules for every method:
+/// what it wrote is durable when it returns `Ok`, and visible to every next read;
+/// it is one atomic step, all or nothing;
+/// repeating a write with the same ids is harmless;
+/// nothing of an inbox is visible once it has expired or was retired;
+/// no call does unbounded work or gives an unbounded answer;
+/// `now` comes from the caller.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug {
+    /// Takes an address, and the hash with it, for a new inbox.
+    ///
+    /// An expired inbox at the address does not count: it is retired in the same step.
+    /// With an [`Idempotency`] that a live inbox was created with in the last 10 minutes, that inbox is the answer.
+    ///
+    /// # Errors
+    /// [`CreateError::AddressTaken`], [`CreateError::KeyTaken`] when a live inbox has the same hash,
+    /// [`CreateError::IdempotencyReused`] when the key came with another body, [`CreateError::Unavailable`].
+    async fn create_inbox(&self, new: NewInbox, now: Timestamp) -> Result<Created, CreateError>;
+
+    /// The live inbox at an address.
+    async fn inbox(&self, address: &InboxAddress, now: Timestamp) -> Result<Option<Arc<Inbox>>, ReadError>;
+
+    /// The live inbox with a hash.
+    async fn inbox_by_hash(&self, hash: &InboxHash, now: Timestamp) -> Result<Option<Arc<Inbox>>, ReadError>;
+
+    /// Up to `limit` live inboxes in the order of their hashes, those after `after`.
+    async fn inboxes(&self, after: Option<InboxHash>, limit: usize, now: Timestamp) -> Result<InboxPage, ReadError>;
+
+    /// Stores all emails of a transaction, one for each recipient inbox, in one step.
+    ///
+    /// Each gets the next commit sequence, in the order given; the answer holds them in that order.
+    /// An email that is already stored is left as it is and keeps its sequence.
+    ///
+    /// # Errors
+    /// [`AcceptError::Gone`] if any inbox is retired or expired, [`AcceptError::NoRoom`] below the floor of free space,
+    /// [`AcceptError::Unavailable`]; nothing is stored then, or, for the last, perhaps: repeat with the same ids.
+    async fn accept(&self, emails: Vec<NewEmail>, now: Timestamp) -> Result<Vec<Arrival>, AcceptError>;
+
+    /// Emails of an inbox, newest first; empty for an inbox that is gone.
+    async fn list(&self, inbox: InboxKey, page: ListPage, now: Timestamp) -> Result<EmailPage, ReadError>;
+
+    /// One email with the wanted parts; a part that it does not have is left out.
+    async fn email(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        parts: &[Part],
+        now: Timestamp,
+    ) -> Result<Option<StoredEmail>, ReadError>;
+
+    /// How many emails an inbox holds, and the hash over their ids; `None` when the inbox is gone.
+    async fn sync(&self, inbox: InboxKey, now: Timestamp) -> Result<Option<SyncStatus>, ReadError>;
+
+    /// The commit sequence of the last email stored anywhere; 0 before the first.
+    async fn last_sequence(&self) -> Result<u64, ReadError>;
+
+    /// The commit sequence of an email of the inbox, also of a deleted one until the inbox is reaped.
+    async fn sequence_of(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, ReadError>;
+
+    /// Up to `limit` emails of the inbox that were committed after the sequence `after`, in commit order.
+    async fn arrivals(
+        &self,
+        inbox: InboxKey,
+        after: u64,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Arrival>, ReadError>;
+
+    /// Marks an email as read; `false` if there is no such email.
+    async fn mark_read(&self, inbox: InboxKey, email: EmailId, now: Timestamp) -> Result<bool, Unavailable>;
+
+    /// Adds a signature part ([`Part::ParsedSignature`] or [`Part::RawSignature`]) to an email.
+    ///
+    /// The first one stays; `false` if there is no such email.
+    async fn attach(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        part: Part,
+        bytes: Bytes,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Deletes an email; `true` exactly once.
+    async fn delete_email(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        reason: RemovalReason,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Ends the life of inboxes: their addresses and hashes are free and their mail is invisible at once.
+    ///
+    /// The work does not depend on the amount of mail; [`Store::reap`] removes it.
+    /// Gives back how many were still alive.
+    async fn retire(&self, inboxes: &[InboxKey], reason: RemovalReason, now: Timestamp) -> Result<usize, Unavailable>;
+
+    /// Retires up to `limit` inboxes that have expired, with the reason `ttl`, and says how many.
+    async fn retire_expired(&self, limit: usize, now: Timestamp) -> Result<usize, Unavailable>;
+
+    /// Removes up to `limit` emails of retired inboxes, and retired inboxes without mail.
+    async fn reap(&self, limit: usize, now: Timestamp) -> Result<Reaped, Unavailable>;
+
+    /// When the next live inbox expires.
+    async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError>;
+
+    /// What the store holds.
+    async fn usage(&self) -> Result<Usage, ReadError>;
+
+    /// Whether the last write to disk succeeded; `false` until a failed backend has reopened itself.
+    fn is_available(&self) -> bool;
+
+    /// Ends the store: what is queued is written, synced, and later calls are [`Unavailable`].
+    async fn close(&self);
+}
+
+/// An inbox to create.
+#[derive(Debug, Clone)]
+pub struct NewInbox {
+    /// The inbox; its key must be new.
+    pub inbox: Inbox,
+    /// Set when the client may repeat the request.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// Tells a repeated request from another one (header `Idempotency-Key`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Idempotency {
+    /// SHA-256 of the client's key.
+    pub key: [u8; 32],
+    /// SHA-256 of the request's body.
+    pub body: [u8; 32],
+}
+
+/// The outcome of [`Store::create_inbox`].
+#[derive(Debug, Clone)]
+pub enum Created {
+    /// The inbox is new.
+    New,
+    /// The request was a repetition; this is the inbox that the first one made.
+    Repeated(Arc<Inbox>),
+}
+
+/// Why an inbox was not created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CreateError {
+    /// A live inbox has the address.
+    #[error("the address is taken")]
+    AddressTaken,
+    /// A live inbox has the hash, which means the same client key.
+    #[error("the key is taken")]
+    KeyTaken,
+    /// The idempotency key came with another body before.
+    #[error("the idempotency key was used with another body")]
+    IdempotencyReused,
+    /// Unknown outcome: repeat with the same ids.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// One email for one inbox, ready to be stored.
+#[derive(Debug, Clone)]
+pub struct NewEmail {
+    /// The inbox.
+    pub inbox: InboxKey,
+    /// The id, made by the caller.
+    pub id: EmailId,
+    /// When it arrived.
+    pub received_at: Timestamp,
+    /// The content, each part at most once.
+    pub parts: Vec<(Part, Bytes)>,
+    /// The sealed event for webhooks, written in the same step when some webhook wants it.
+    pub event: Option<Bytes>,
+}
+
+/// A part of a stored email: opaque bytes to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Part {
+    /// What a list shows: JSON, or sealed and signed.
+    Metadata,
+    /// Session facts and authentication results; plain inboxes only.
+    Facts,
+    /// The message: as received, or sealed.
+    Raw,
+    /// The sealed parsed content; encrypted inboxes only.
+    Parsed,
+    /// The signature over the sealed parsed content, made when it is first read.
+    ParsedSignature,
+    /// The signature over the sealed message, made when it is first read.
+    RawSignature,
+}
+
+/// Why mail was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AcceptError {
+    /// An inbox is retired or expired.
+    #[error("the inbox is gone")]
+    Gone,
+    /// The disk is below its floor of free space.
+    #[error("there is no room")]
+    NoRoom,
+    /// Unknown outcome: repeat with the same ids.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// The backend cannot write or read now, or cannot tell whether it did; its log says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the storage is unavailable")]
+pub struct Unavailable;
+
+/// Why a read failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The backend cannot read now.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// Stored bytes do not match their checksum; the backend's log names the record.
+    #[error("a stored record is damaged")]
+    Damaged,
+}
+
+/// An email that was stored, in commit order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The inbox.
+    pub inbox: InboxKey,
+    /// The email.
+    pub email: EmailId,
+    /// Its commit sequence.
+    pub sequence: u64,
+}
+
+/// Which emails [`Store::list`] gives.
+#[derive(Debug, Clone)]
+pub struct ListPage {
+    /// Only emails older than this one.
+    pub before: Option<EmailId>,
+    /// At most so many emails.
+    pub max_rows: usize,
+    /// Stop before the parts exceed so many bytes (but give at least one email).
+    pub max_bytes: usize,
+    /// The parts to read.
+    pub parts: Vec<Part>,
+}
+
+/// Some emails of an inbox, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct EmailPage {
+    /// The emails.
+    pub emails: Vec<StoredEmail>,
+    /// Whether older ones remain.
+    pub more: bool,
+}
+
+/// A stored email.
+#[derive(Debug, Clone)]
+pub struct StoredEmail {
+    /// Its id.
+    pub id: EmailId,
+    /// When it arrived.
+    pub received_at: Timestamp,
+    /// Whether it was marked as read.
+    pub is_read: bool,
+    /// The wanted parts that it has.
+    pub parts: Vec<(Part, Bytes)>,
+}
+
+impl StoredEmail {
+    /// The bytes of a part, if it was asked for and is there.
+    pub fn part(&self, part: Part) -> Option<&Bytes> {
+        self.parts
+            .iter()
+            .find(|(name, _)| *name == part)
+            .map(|(_, bytes)| bytes)
+    }
+}
+
+/// Some live inboxes, in the order of their hashes.
+#[derive(Debug, Clone, Default)]
+pub struct InboxPage {
+    /// The inboxes.
+    pub inboxes: Vec<Arc<Inbox>>,
+    /// Whether more follow.
+    pub more: bool,
+}
+
+/// The answer of [`Store::sync`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncStatus {
+    /// How many emails the inbox holds.
+    pub email_count: u64,
+    /// SHA-256 of all email ids, sorted ascending and joined with `,`.
+    pub emails_hash: [u8; 32],
+}
+
+/// The outcome of [`Store::reap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reaped {
+    /// Emails removed.
+    pub emails: usize,
+    /// Whether retired inboxes remain.
+    pub more: bool,
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Live inboxes, expired ones that are not retired yet among them.
+    pub inboxes: u64,
+    /// Emails of live inboxes.
+    pub emails: u64,
+    /// Bytes of what is live: parts of emails and records of inboxes.
+    pub live_bytes: u64,
+}
