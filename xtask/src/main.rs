@@ -1,2 +1,58 @@
-//! Developer commands.
-fn main() {}
+//! Developer commands: `cargo xtask <command>`.
+//!
+//! `ci` is what the README calls the test command; every other command is one step of it or helps while editing.
+
+mod ci;
+mod interop;
+mod release;
+mod repository;
+mod shell;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Developer commands of restante")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check the rules that the compiler does not know: arrows, bans, names, documents
+    Tidy {
+        /// Rewrite the crate table in docs/ARCHITECTURE.md from the one in code
+        #[arg(long)]
+        fix: bool,
+    },
+    /// Build the release binaries
+    Build,
+    /// Run the official Python SDK against a debug server
+    Interop,
+    /// Run everything that must pass before a change lands
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Tidy { fix: true } => tidy::fix(),
+        Command::Tidy { fix: false } => tidy::run(),
+        Command::Build => release::run(),
+        Command::Interop => interop::run(),
+        Command::Ci => ci::run(),
+    }
+}

@@ -1,0 +1,108 @@
+//! `cargo xtask ci`: everything that must pass before a change lands, timed step by step.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::shell::{self, cargo};
+use crate::{interop, tidy};
+
+/// One step: its name and what it does.
+struct Step {
+    name: &'static str,
+    run: fn() -> Result<()>,
+}
+
+/// Cheap steps first, so that a slip is known in seconds; one debug profile and one target directory for all.
+const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        run: || shell::run(&mut cargo(["fmt", "--all", "--check"])),
+    },
+    Step {
+        name: "tidy",
+        run: tidy::run,
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+    },
+    Step {
+        name: "build",
+        run: || shell::run(&mut cargo(["build", "--workspace", "--all-targets"])),
+    },
+    Step {
+        name: "test",
+        run: || shell::run(&mut cargo(["test", "--workspace"])),
+    },
+    Step { name: "doc", run: doc },
+    Step {
+        name: "interop",
+        run: interop::run,
+    },
+];
+
+/// Runs the steps until one fails, and prints how long each took.
+pub(crate) fn run() -> Result<()> {
+    let mut timed = Vec::new();
+    for step in STEPS {
+        eprintln!("\n== {}", step.name);
+        let start = now();
+        let outcome = (step.run)();
+        timed.push((step.name, start.elapsed(), outcome.is_ok()));
+        if outcome.is_err() {
+            print!("{}", table(&timed));
+            return outcome.with_context(|| format!("step {}", step.name));
+        }
+    }
+    print!("{}", table(&timed));
+    Ok(())
+}
+
+fn clippy() -> Result<()> {
+    shell::run(&mut cargo([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn doc() -> Result<()> {
+    shell::run(cargo(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "measures other programs; there is no runtime whose time could be paused"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn table(timed: &[(&str, Duration, bool)]) -> String {
+    let row =
+        |name: &str, took: Duration, outcome: &str| format!("{name:<10} {:>7.1} s  {outcome}\n", took.as_secs_f64());
+    let rows = timed
+        .iter()
+        .map(|(name, took, passed)| row(name, *took, if *passed { "ok" } else { "FAILED" }));
+    let sum = timed.iter().map(|(_, took, _)| *took).sum();
+    format!("\n{}{}", rows.collect::<String>(), row("all", sum, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_shows_each_step_and_the_sum() {
+        let timed = [
+            ("fmt", Duration::from_millis(1500), true),
+            ("test", Duration::from_secs(2), false),
+        ];
+        let expected = "\nfmt            1.5 s  ok\ntest           2.0 s  FAILED\nall            3.5 s  \n";
+        assert_eq!(table(&timed), expected);
+    }
+}

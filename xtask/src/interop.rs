@@ -1,0 +1,60 @@
+//! `cargo xtask interop`: the official Python SDK of the peer, unchanged, against our debug server.
+
+mod environment;
+mod server;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{repository, shell};
+use server::Server;
+
+/// The scripts, each a program of its own; a folder beside them holds what they share.
+const SCRIPTS: &str = "tests/interop/python";
+
+/// Prepares the environment, starts a server, runs every script against it, and stops it whatever happens.
+pub(crate) fn run() -> Result<()> {
+    let python = environment::prepare()?;
+    shell::run(&mut shell::cargo(["build", "--package", "restante-server"]))?;
+    let server = Server::start(&repository::target()?.join("debug/server"))?;
+    match run_scripts(&python, &server) {
+        Ok(()) => server.stop(),
+        Err(error) => {
+            eprintln!("-- last lines of the server's log\n{}", server.log_tail());
+            Err(error)
+        }
+    }
+}
+
+fn run_scripts(python: &PathBuf, server: &Server) -> Result<()> {
+    let scripts = scripts()?;
+    ensure!(!scripts.is_empty(), "no script in {SCRIPTS}");
+    for script in scripts {
+        let found = server.discovery();
+        let mut command = Command::new(python);
+        // -B: no byte code beside the sources; -u: a line is seen when its step ends.
+        command.arg("-B").arg("-u").arg(&script);
+        command
+            .env("RESTANTE_URL", &found.url)
+            .env("RESTANTE_SMTP", &found.smtp);
+        command.env("RESTANTE_API_KEY_FILE", &found.api_key_file);
+        shell::run(&mut command)?;
+    }
+    Ok(())
+}
+
+fn scripts() -> Result<Vec<PathBuf>> {
+    let folder = repository::root().join(SCRIPTS);
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {SCRIPTS}"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "py") {
+            scripts.push(path);
+        }
+    }
+    scripts.sort();
+    Ok(scripts)
+}

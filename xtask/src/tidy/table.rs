@@ -1,0 +1,204 @@
+//! The one table of crates and arrows; docs/ARCHITECTURE.md shows it, `arrows` and `bans` enforce it.
+
+/// What one package of the workspace may depend on.
+pub(super) struct Row {
+    /// The folder.
+    pub(super) folder: &'static str,
+    /// Folders of ours that it may use.
+    pub(super) may_use: &'static [&'static str],
+    /// Folders of ours that only its tests may use.
+    pub(super) in_tests: &'static [&'static str],
+}
+
+/// All packages, in the direction of the arrows: a row uses only rows above it (tests aside).
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        folder: "crates/envelope",
+        may_use: &[],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/model",
+        may_use: &["crates/envelope"],
+        in_tests: &[],
+    },
+    Row {
+        folder: "crates/smtp",
+        may_use: &["crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/message",
+        may_use: &["crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/wire",
+        may_use: &["crates/envelope", "crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/storage",
+        may_use: &["crates/envelope", "crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/inbox",
+        may_use: &["crates/envelope", "crates/model", "crates/message", "crates/storage"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/ingest",
+        may_use: &["crates/model", "crates/smtp", "crates/message", "crates/inbox"],
+        in_tests: &["crates/testkit", "crates/envelope", "crates/storage"],
+    },
+    Row {
+        folder: "crates/api",
+        may_use: &["crates/envelope", "crates/model", "crates/wire", "crates/inbox"],
+        in_tests: &["crates/testkit", "crates/message", "crates/storage"],
+    },
+    Row {
+        folder: "crates/testkit",
+        may_use: &["crates/model"],
+        in_tests: &[],
+    },
+    Row {
+        folder: "bins/server",
+        may_use: &[
+            "crates/envelope",
+            "crates/model",
+            "crates/storage",
+            "crates/inbox",
+            "crates/ingest",
+            "crates/api",
+        ],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "xtask",
+        may_use: &["crates/testkit"],
+        in_tests: &[],
+    },
+    Row {
+        folder: "tests",
+        may_use: &[],
+        in_tests: &["crates/envelope", "crates/model", "crates/testkit", "bins/server"],
+    },
+];
+
+/// A package of others that only some folders may use outside their tests.
+pub(super) struct Owned {
+    /// The package.
+    pub(super) package: &'static str,
+    /// Who may use it.
+    pub(super) owners: &'static [&'static str],
+}
+
+/// Who alone may use which packages of others.
+pub(super) const OWNED: &[Owned] = &[
+    Owned {
+        package: "anyhow",
+        owners: &["xtask"],
+    },
+    Owned {
+        package: "aws-lc-rs",
+        owners: &["crates/envelope", "crates/testkit"],
+    },
+    Owned {
+        package: "axum",
+        owners: &["crates/api"],
+    },
+    Owned {
+        package: "cargo_metadata",
+        owners: &["xtask"],
+    },
+    Owned {
+        package: "clap",
+        owners: &["bins/server", "xtask"],
+    },
+    Owned {
+        package: "crc32fast",
+        owners: &["crates/storage"],
+    },
+    Owned {
+        package: "fips203",
+        owners: &["crates/testkit"],
+    },
+    Owned {
+        package: "fips204",
+        owners: &["crates/testkit"],
+    },
+    Owned {
+        package: "http-body-util",
+        owners: &["crates/api"],
+    },
+    Owned {
+        package: "hyper",
+        owners: &["crates/api"],
+    },
+    Owned {
+        package: "hyper-util",
+        owners: &["crates/api"],
+    },
+    Owned {
+        package: "mail-parser",
+        owners: &["crates/message"],
+    },
+    Owned {
+        package: "postcard",
+        owners: &["crates/storage"],
+    },
+    Owned {
+        package: "rustix",
+        owners: &["crates/storage", "bins/server"],
+    },
+    Owned {
+        package: "sled",
+        owners: &["crates/storage"],
+    },
+    Owned {
+        package: "smtp-proto",
+        owners: &["crates/smtp"],
+    },
+    Owned {
+        package: "tower",
+        owners: &["crates/api"],
+    },
+    Owned {
+        package: "tracing-subscriber",
+        owners: &["bins/server"],
+    },
+    Owned {
+        package: "ureq",
+        owners: &["xtask"],
+    },
+];
+
+/// Arrows that no change of [`ROWS`] may bring, because an idea of the design rests on each.
+pub(super) const NEVER: &[(&str, &[&str])] = &[
+    // The use cases own the store: a handler that reads it directly would skip the exact expiry check.
+    ("crates/api", &["crates/storage", "crates/ingest"]),
+    ("crates/ingest", &["crates/storage", "crates/api"]),
+    // Storage keeps opaque bytes and calls nobody.
+    (
+        "crates/storage",
+        &["crates/wire", "crates/inbox", "crates/message", "crates/smtp"],
+    ),
+    // Vectors must not come from the code that they test.
+    ("crates/testkit", &["crates/envelope"]),
+];
+
+/// Folders whose code is pure: no runtime, database, HTTP stack or sockets anywhere in what it is built from.
+pub(super) const PURE: &[&str] = &[
+    "crates/envelope",
+    "crates/model",
+    "crates/smtp",
+    "crates/message",
+    "crates/wire",
+];
+
+/// What pure code is not built from.
+pub(super) const IMPURE: &[&str] = &["tokio", "mio", "sled", "axum", "hyper", "reqwest", "ureq"];
+
+/// Folders that nobody depends on, tests of `tests` aside.
+pub(super) const TOPS: &[&str] = &["bins/server", "xtask", "tests"];
