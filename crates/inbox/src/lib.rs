@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The use cases of restante: create an inbox, deposit mail, read, mark, remove, expire, watch.
+//!
+//! [`Inboxes`] is the one door to stored mail: the SMTP side and the HTTP side call it, and it alone calls the store.
+//! It knows no socket and no JSON of the API; time comes from a [`Clock`](restante_model::Clock).
+//!
+//! What comes out of an encrypted inbox is a [`SealedPayload`](restante_envelope::SealedPayload);
+//! the content of a plain one is the bytes themselves. [`Content`] is one or the other by the inbox's mode,
+//! so that a plain body of an encrypted inbox cannot be built.
+//!
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`remove`],
+//! [`expire`], [`watch`].
+
+pub mod content;
+pub mod create;
+pub mod deposit;
+pub mod expire;
+pub mod inboxes;
+mod parts;
+pub mod policy;
+pub mod read;
+pub mod remove;
+pub mod watch;
+
+pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
+pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
+pub use inboxes::{Inboxes, Parts, SealKeys};
+pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
+pub use read::{Content, EmailView, ListRequest, RawView, ReadError, RecipientError};
+pub use watch::{Watch, WatchError, Watched};

@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Mail ingestion: sockets, and the way of a message from the wire to the inboxes.
+//!
+//! The session in `restante-smtp` decides; this crate reads, writes, waits and stores for it.
+//! It knows the inboxes by their use cases only, and nothing of HTTP.
+//!
+//! Modules, in reading order: [`listener`] accepts sockets, [`connection`] drives one, `accept` takes a complete
+//! transaction to the inboxes, `reply` is the one table of refusals, [`limits`], `budget`, `lanes`.
+
+mod accept;
+mod budget;
+pub mod connection;
+mod lanes;
+pub mod limits;
+pub mod listener;
+mod reply;
+
+pub use limits::IngestLimits;
+pub use listener::{Ingest, Listener};

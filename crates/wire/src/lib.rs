@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The JSON shapes of the API and the stream (interface, "Resources and their fields").
+//!
+//! The crate knows shapes only: no HTTP, no storage, no rules about who may see what.
+//! Field order is the order of the JSON; an optional field that does not apply is absent, never `null`.
+//!
+//! ```
+//! use restante_wire::{Base64, ErrorBody};
+//!
+//! assert_eq!(serde_json::to_string(&Base64(b"a?".as_slice().into())).unwrap(), r#""YT8=""#);
+//! let error = ErrorBody::new(404, vec!["Inbox not found: a@x.test".into()], "Not Found");
+//! assert_eq!(
+//!     serde_json::to_string(&error).unwrap(),
+//!     r#"{"statusCode":404,"message":"Inbox not found: a@x.test","error":"Not Found"}"#
+//! );
+//! ```
+//!
+//! Modules: [`server`], [`inbox`], [`email`], [`error`].
+
+pub mod email;
+pub mod error;
+pub mod inbox;
+pub mod server;
+
+pub use email::{Base64, EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
+pub use error::ErrorBody;
+pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
+pub use server::{Algs, CheckKey, Health, ServerInfo};

@@ -1,0 +1,167 @@
+//! From a parsed message to the two JSON documents of the interface.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use restante_envelope::WireProfile;
+use restante_envelope::digest::sha256;
+use restante_message::{Attachment, ParsedMessage, Summary};
+use restante_model::content::{Headers, To};
+use restante_model::{AttachmentData, AuthResults, EmailId, Metadata, ParsedContent, SessionFacts};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const NO_SUBJECT: &str = "(no subject)";
+const UNKNOWN_SENDER: &str = "unknown";
+
+/// The metadata of an email in one inbox.
+pub fn metadata(profile: WireProfile, id: EmailId, summary: &Summary, facts: &SessionFacts) -> Metadata {
+    let to = facts.forward_path.to_lowercase();
+    let sender = || Some(facts.reverse_path.clone()).filter(|path| !path.is_empty());
+    Metadata {
+        id,
+        from: summary
+            .from
+            .clone()
+            .or_else(sender)
+            .unwrap_or_else(|| UNKNOWN_SENDER.to_owned()),
+        to: match profile {
+            WireProfile::Service => To::Many(vec![to]),
+            WireProfile::VaultSandbox => To::One(to),
+        },
+        subject: summary.subject.clone().unwrap_or_else(|| NO_SUBJECT.to_owned()),
+        received_at: facts.received_at,
+    }
+}
+
+/// The content of an email: what the message holds and what authentication said of it.
+pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults) -> ParsedContent {
+    ParsedContent {
+        text: message.text,
+        html: message.html,
+        headers: Headers(message.headers),
+        attachments: message.attachments.iter().map(attachment_data).collect(),
+        links: message.links,
+        auth_results,
+        metadata: BTreeMap::new(),
+        subject: message.subject,
+        from: message.from,
+        to: message.to,
+        cc: message.cc,
+        reply_to: message.reply_to,
+        message_id: message.message_id,
+        date: message.date,
+        in_reply_to: message.in_reply_to,
+        references: message.references,
+        defects: message.defects,
+    }
+}
+
+fn attachment_data(attachment: &Attachment) -> AttachmentData {
+    AttachmentData {
+        filename: attachment.filename.clone(),
+        content_type: attachment.content_type.clone(),
+        size: attachment.content.len(),
+        content_disposition: attachment.content_disposition.clone(),
+        content_id: attachment.content_id.clone(),
+        content: STANDARD.encode(&attachment.content),
+        checksum: Some(hex(&sha256(&attachment.content))),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+/// The message with the trace header that this server's `raw` shows before it (RFC 5321 section 4.4).
+pub(crate) fn with_trace(raw: &[u8], facts: &SessionFacts, hostname: &str, id: EmailId) -> Vec<u8> {
+    let trace = restante_message::trace(facts, hostname, &id.to_string());
+    let mut message = Vec::with_capacity(trace.len() + raw.len());
+    message.extend_from_slice(trace.as_bytes());
+    message.extend_from_slice(raw);
+    message
+}
+
+/// The JSON text of a document.
+pub(crate) fn json(document: &impl serde::Serialize) -> Bytes {
+    serde_json::to_vec(document)
+        .expect("documents of the domain have string keys only")
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use restante_model::Timestamp;
+
+    use super::*;
+
+    fn facts(reverse_path: &str) -> SessionFacts {
+        SessionFacts {
+            peer: "127.0.0.1:40000".parse().unwrap(),
+            helo: "client.test".into(),
+            protocol: "ESMTP".into(),
+            tls: None,
+            reverse_path: reverse_path.into(),
+            forward_path: "Bob+Tag@Restante.Test".into(),
+            received_at: Timestamp::from_unix_ms(1_769_341_276_000),
+        }
+    }
+
+    fn shown(profile: WireProfile, summary: &Summary, reverse_path: &str) -> serde_json::Value {
+        let id = EmailId::from_bytes([7; 16]);
+        serde_json::from_slice(&json(&metadata(profile, id, summary, &facts(reverse_path)))).unwrap()
+    }
+
+    #[test]
+    fn metadata_falls_back_to_the_envelope_and_keeps_the_tag() {
+        let empty = Summary {
+            from: None,
+            subject: None,
+        };
+        let value = shown(WireProfile::Service, &empty, "a@x.test");
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "id": "msg_07070707070707070707070707070707",
+                "from": "a@x.test",
+                "to": ["bob+tag@restante.test"],
+                "subject": "(no subject)",
+                "receivedAt": "2026-01-25T11:41:16.000Z",
+            })
+        );
+        assert_eq!(shown(WireProfile::Service, &empty, "")["from"], "unknown");
+    }
+
+    #[test]
+    fn the_other_profile_shows_one_recipient_as_a_string() {
+        let summary = Summary {
+            from: Some("A <a@x.test>".into()),
+            subject: Some("Hi".into()),
+        };
+        let value = shown(WireProfile::VaultSandbox, &summary, "");
+        assert_eq!(value["to"], "bob+tag@restante.test");
+        assert_eq!(value["from"], "A <a@x.test>");
+        assert_eq!(value["subject"], "Hi");
+    }
+
+    #[test]
+    fn attachments_carry_size_and_checksum_of_the_decoded_bytes() {
+        let attachment = Attachment {
+            filename: "a.txt".into(),
+            content_type: "text/plain".into(),
+            content_disposition: "attachment".into(),
+            content_id: None,
+            content: b"abc".to_vec(),
+        };
+        let data = attachment_data(&attachment);
+        assert_eq!(data.size, 3);
+        assert_eq!(data.content, "YWJj");
+        let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(data.checksum.as_deref(), Some(sum));
+    }
+}

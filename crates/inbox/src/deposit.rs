@@ -1,0 +1,211 @@
+//! Depositing a message: one email for each recipient inbox, all of them or none.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use restante_envelope::{EncapsulationKey, PayloadPart, seal};
+use restante_message::{ParsedMessage, Summary};
+use restante_model::{AuthResults, EmailId, Inbox, InboxMode, SessionFacts};
+use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Part};
+
+use crate::parts::Facts;
+use crate::{Inboxes, content, parts};
+
+/// Messages up to this size, for plain inboxes only, are prepared in microseconds.
+const LIGHT_BYTES: usize = 64 * 1024;
+
+/// A message and whom it is for.
+#[derive(Debug, Clone)]
+pub struct Deposit {
+    /// The message as received, dot-unstuffed.
+    pub raw: Bytes,
+    /// What the session knew; the forward-path is set for each recipient.
+    pub facts: SessionFacts,
+    /// Who gets it; an inbox that stands here twice gets it once.
+    pub recipients: Vec<Recipient>,
+}
+
+/// One recipient of a message.
+#[derive(Debug, Clone)]
+pub struct Recipient {
+    /// The inbox.
+    pub inbox: Arc<Inbox>,
+    /// The forward-path as the client spelled it.
+    pub forward_path: String,
+    /// The authentication results that this inbox sees.
+    pub auth: AuthResults,
+}
+
+impl Deposit {
+    /// Whether [`Inboxes::prepare`] is quick enough to run between two reads of a socket.
+    pub fn is_light(&self) -> bool {
+        self.raw.len() <= LIGHT_BYTES && self.recipients.iter().all(|to| !to.inbox.mode.is_encrypted())
+    }
+}
+
+/// Emails that are ready to be stored.
+#[derive(Debug)]
+pub struct Prepared {
+    emails: Vec<NewEmail>,
+}
+
+/// Why a message was not stored. Nothing of it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DepositError {
+    /// An inbox expired or was removed after its RCPT.
+    #[error("a recipient is gone")]
+    Gone,
+    /// The disk is full.
+    #[error("there is no room")]
+    NoRoom,
+    /// The store cannot tell.
+    #[error("the storage is unavailable")]
+    Unavailable,
+}
+
+/// Emails that are stored but not yet told to anyone.
+///
+/// It tells the live streams when it is dropped: after the 250 is on the wire, or when that could not be written.
+#[derive(Debug)]
+pub struct Announcement {
+    arrivals: Vec<Arrival>,
+    bus: Bus,
+}
+
+impl Announcement {
+    /// The ids of the stored emails, in the order of the recipients.
+    pub fn ids(&self) -> impl Iterator<Item = EmailId> {
+        self.arrivals.iter().map(|arrival| arrival.email)
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        for arrival in &self.arrivals {
+            self.bus.publish(*arrival);
+        }
+    }
+}
+
+impl Inboxes {
+    /// Parses the message and, for encrypted inboxes, seals it: the part of a deposit that costs time but does no IO.
+    pub fn prepare(&self, deposit: &Deposit) -> Prepared {
+        let message = Message::new(&deposit.raw);
+        let mut seen = HashSet::new();
+        let emails = deposit
+            .recipients
+            .iter()
+            .filter(|to| seen.insert(to.inbox.key))
+            .map(|to| self.new_email(to, &deposit.facts, &message))
+            .collect();
+        Prepared { emails }
+    }
+
+    /// Stores prepared emails in one step; they are durable when this returns.
+    ///
+    /// # Errors
+    /// Every variant of [`DepositError`]; no email is stored then.
+    pub async fn deposit(&self, prepared: Prepared) -> Result<Announcement, DepositError> {
+        let arrivals = self
+            .store()
+            .accept(prepared.emails, self.now())
+            .await
+            .map_err(|error| match error {
+                AcceptError::Gone => DepositError::Gone,
+                AcceptError::NoRoom => DepositError::NoRoom,
+                AcceptError::Unavailable(_) => DepositError::Unavailable,
+            })?;
+        Ok(Announcement {
+            arrivals,
+            bus: self.shared.bus.clone(),
+        })
+    }
+
+    fn new_email(&self, to: &Recipient, facts: &SessionFacts, message: &Message<'_>) -> NewEmail {
+        let id = EmailId::new(facts.received_at);
+        let received_at = facts.received_at;
+        let session = SessionFacts {
+            forward_path: to.forward_path.clone(),
+            ..facts.clone()
+        };
+        let facts = Facts {
+            session,
+            auth: to.auth.clone(),
+        };
+        let parts = match &to.inbox.mode {
+            InboxMode::Plain => self.plain_parts(id, &facts, message),
+            InboxMode::Encrypted { key } => self.sealed_parts(key, id, facts, message),
+        };
+        NewEmail {
+            inbox: to.inbox.key,
+            id,
+            received_at,
+            parts,
+            event: None,
+        }
+    }
+
+    fn plain_parts(&self, id: EmailId, facts: &Facts, message: &Message<'_>) -> Vec<(Part, Bytes)> {
+        let metadata = content::metadata(self.policy().profile, id, message.summary(), &facts.session);
+        vec![
+            (Part::Metadata, content::json(&metadata)),
+            (Part::Facts, facts.to_bytes()),
+            (Part::Raw, message.raw.clone()),
+        ]
+    }
+
+    /// The metadata is signed at once, since streams and lists show it; the others are signed when first read.
+    fn sealed_parts(
+        &self,
+        key: &EncapsulationKey,
+        id: EmailId,
+        facts: Facts,
+        message: &Message<'_>,
+    ) -> Vec<(Part, Bytes)> {
+        let (profile, keys) = (self.policy().profile, &self.shared.keys);
+        let metadata = content::metadata(profile, id, message.summary(), &facts.session);
+        let raw = content::with_trace(message.raw, &facts.session, &self.policy().hostname, id);
+        let parsed = content::parsed_content(message.parsed().clone(), facts.auth);
+
+        let sealed = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
+        let signature = sealed.sign(profile, PayloadPart::Metadata, &keys.signing);
+        let unsigned = |part, plaintext: &[u8]| {
+            let sealed = seal(profile, part, key, plaintext);
+            parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, &sealed)
+        };
+        vec![
+            (Part::Metadata, parts::signed_to_bytes(&signature, &sealed)),
+            (Part::Parsed, unsigned(PayloadPart::Parsed, &content::json(&parsed))),
+            (Part::Raw, unsigned(PayloadPart::Raw, STANDARD.encode(&raw).as_bytes())),
+        ]
+    }
+}
+
+/// A message, parsed at most once and only as far as a recipient needs it.
+struct Message<'a> {
+    raw: &'a Bytes,
+    summary: OnceCell<Summary>,
+    parsed: OnceCell<ParsedMessage>,
+}
+
+impl<'a> Message<'a> {
+    fn new(raw: &'a Bytes) -> Self {
+        Self {
+            raw,
+            summary: OnceCell::new(),
+            parsed: OnceCell::new(),
+        }
+    }
+
+    fn summary(&self) -> &Summary {
+        self.summary.get_or_init(|| restante_message::summary(self.raw))
+    }
+
+    fn parsed(&self) -> &ParsedMessage {
+        self.parsed.get_or_init(|| restante_message::parse(self.raw))
+    }
+}

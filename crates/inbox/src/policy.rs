@@ -1,0 +1,132 @@
+//! What the server allows inboxes to be: a value, decided at the start.
+
+use std::fmt;
+use std::str::FromStr;
+
+use restante_model::{Domain, WireProfile};
+
+/// Whether inboxes are encrypted, and whether a client may choose (interface, "Encryption policy semantics").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncryptionPolicy {
+    /// Encrypted, no choice.
+    Always,
+    /// Encrypted unless the client asks for plain.
+    Enabled,
+    /// Plain unless the client asks for encrypted.
+    Disabled,
+    /// Plain, no choice.
+    Never,
+}
+
+/// What a client asks an inbox to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncryptionChoice {
+    /// Sealed for the client's key.
+    Encrypted,
+    /// Readable by the server.
+    Plain,
+}
+
+impl EncryptionPolicy {
+    /// The mode of an inbox whose client does not choose.
+    pub fn default_choice(self) -> EncryptionChoice {
+        match self {
+            Self::Always | Self::Enabled => EncryptionChoice::Encrypted,
+            Self::Disabled | Self::Never => EncryptionChoice::Plain,
+        }
+    }
+
+    /// Whether a client may ask for the other mode.
+    pub fn allows_choice(self) -> bool {
+        matches!(self, Self::Enabled | Self::Disabled)
+    }
+
+    /// The name on the wire and in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Enabled => "enabled",
+            Self::Disabled => "disabled",
+            Self::Never => "never",
+        }
+    }
+}
+
+impl fmt::Display for EncryptionPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A text that names no policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected always, enabled, disabled or never")]
+pub struct PolicyNameError;
+
+impl FromStr for EncryptionPolicy {
+    type Err = PolicyNameError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyNameError> {
+        [Self::Always, Self::Enabled, Self::Disabled, Self::Never]
+            .into_iter()
+            .find(|policy| policy.as_str() == text)
+            .ok_or(PolicyNameError)
+    }
+}
+
+/// The rules for new inboxes and for what their content looks like.
+#[derive(Debug, Clone)]
+pub struct InboxPolicy {
+    /// Which profile of the wire is spoken.
+    pub profile: WireProfile,
+    /// Plain, encrypted, or the client's choice.
+    pub encryption: EncryptionPolicy,
+    /// Where inboxes may be; never empty, the first is the default.
+    pub allowed_domains: Vec<Domain>,
+    /// Time to live of an inbox that does not ask for one, in seconds.
+    pub default_ttl_secs: u32,
+    /// The longest time to live, in seconds.
+    pub max_ttl_secs: u32,
+    /// Random bytes in a generated alias, 4 to 32.
+    pub alias_random_bytes: usize,
+    /// Whether email authentication can be had at all.
+    pub email_auth_available: bool,
+    /// Whether it is on for an inbox that does not say.
+    pub email_auth_default: bool,
+    /// The name of this server in trace headers.
+    pub hostname: String,
+}
+
+impl InboxPolicy {
+    /// The domain of generated aliases.
+    pub fn default_domain(&self) -> &Domain {
+        self.allowed_domains.first().expect("a policy has at least one domain")
+    }
+
+    /// Whether inboxes may be at the domain.
+    pub fn allows(&self, domain: &Domain) -> bool {
+        self.allowed_domains.contains(domain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_interface() {
+        use EncryptionChoice::{Encrypted, Plain};
+        for (name, choice, free) in [
+            ("always", Encrypted, false),
+            ("enabled", Encrypted, true),
+            ("disabled", Plain, true),
+            ("never", Plain, false),
+        ] {
+            let policy: EncryptionPolicy = name.parse().unwrap();
+            assert_eq!(policy.default_choice(), choice, "{name}");
+            assert_eq!(policy.allows_choice(), free, "{name}");
+            assert_eq!(policy.to_string(), name);
+        }
+        assert_eq!("Always".parse::<EncryptionPolicy>(), Err(PolicyNameError));
+    }
+}

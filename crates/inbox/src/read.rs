@@ -1,0 +1,377 @@
+//! Reading: which inbox a path reaches, what an inbox holds, and the content of its emails.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use restante_envelope::{PayloadPart, SealedPayload, Signature};
+use restante_model::{EmailId, ForwardPath, Inbox, InboxAddress, InboxHash, InboxMode, Timestamp};
+use restante_storage::{InboxPage, ListPage, Part, StoredEmail, SyncStatus};
+
+use crate::parts::{Damaged, Facts};
+use crate::{Inboxes, content, parts};
+
+/// Emails that one page of a listing reads at most, by number and by bytes.
+const PAGE_ROWS: usize = 500;
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Why something could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// No live inbox has the address.
+    #[error("no such inbox")]
+    NoInbox,
+    /// The inbox has no such email.
+    #[error("no such email")]
+    NoEmail,
+    /// The store cannot read now.
+    #[error("the storage is unavailable")]
+    Unavailable,
+    /// The stored bytes of this email, if one is named, are damaged.
+    #[error("a stored record is damaged")]
+    Damaged(Option<EmailId>),
+}
+
+impl From<restante_storage::ReadError> for ReadError {
+    fn from(error: restante_storage::ReadError) -> Self {
+        match error {
+            restante_storage::ReadError::Unavailable(_) => Self::Unavailable,
+            restante_storage::ReadError::Damaged => Self::Damaged(None),
+        }
+    }
+}
+
+impl From<restante_storage::Unavailable> for ReadError {
+    fn from(_: restante_storage::Unavailable) -> Self {
+        Self::Unavailable
+    }
+}
+
+/// Why a forward-path is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecipientError {
+    /// The domain is none of this server's.
+    #[error("no mail is accepted for the domain {0}")]
+    Domain(String),
+    /// No live inbox has the address.
+    #[error("no such inbox")]
+    NoInbox,
+    /// The store cannot tell.
+    #[error("the storage is unavailable")]
+    Unavailable,
+}
+
+/// A part of an email as it leaves the server.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Of a plain inbox: JSON, or the message itself.
+    Plain(Bytes),
+    /// Of an encrypted inbox.
+    Sealed(Box<SealedPayload>),
+}
+
+/// An email as a reader gets it.
+#[derive(Debug, Clone)]
+pub struct EmailView {
+    /// Its id.
+    pub id: EmailId,
+    /// The hash of its inbox.
+    pub inbox: InboxHash,
+    /// When it arrived.
+    pub received_at: Timestamp,
+    /// Whether it was marked as read.
+    pub is_read: bool,
+    /// Sender, recipient, subject.
+    pub metadata: Content,
+    /// The parsed content, when it was asked for.
+    pub parsed: Option<Content>,
+}
+
+/// The source of an email.
+#[derive(Debug, Clone)]
+pub struct RawView {
+    /// The email's id.
+    pub id: EmailId,
+    /// The message with this server's trace header; sealed, its base64 text.
+    pub raw: Content,
+}
+
+/// One page of a listing.
+#[derive(Debug, Clone)]
+pub struct ListRequest {
+    /// Only emails older than this one.
+    pub before: Option<EmailId>,
+    /// At most so many emails, and never more than a page holds.
+    pub limit: usize,
+    /// Whether the parsed content is wanted.
+    pub include_content: bool,
+}
+
+/// Emails of an inbox, newest first.
+#[derive(Debug, Clone)]
+pub struct EmailList {
+    /// The emails of the page.
+    pub emails: Vec<EmailView>,
+    /// Whether older ones remain.
+    pub more: bool,
+}
+
+impl Inboxes {
+    /// The live inbox that a forward-path of SMTP reaches.
+    ///
+    /// # Errors
+    /// Every variant of [`RecipientError`].
+    pub async fn recipient(&self, path: &ForwardPath) -> Result<Arc<Inbox>, RecipientError> {
+        if let ForwardPath::Mailbox { domain, .. } = path {
+            let allowed = |name: &&restante_model::Domain| name.as_str().eq_ignore_ascii_case(domain);
+            if self.policy().allowed_domains.iter().find(allowed).is_none() {
+                return Err(RecipientError::Domain(domain.clone()));
+            }
+        }
+        let address = path
+            .inbox_address(self.policy().default_domain())
+            .ok_or(RecipientError::NoInbox)?;
+        let inbox = self
+            .store()
+            .inbox(&address, self.now())
+            .await
+            .map_err(|_| RecipientError::Unavailable)?;
+        inbox.ok_or(RecipientError::NoInbox)
+    }
+
+    /// The live inbox at the address of a URL, in any case; a `+tag` matches nothing.
+    ///
+    /// # Errors
+    /// [`ReadError::NoInbox`], [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn find(&self, address: &str) -> Result<Arc<Inbox>, ReadError> {
+        let address = InboxAddress::parse_exact(address).map_err(|_| ReadError::NoInbox)?;
+        self.store()
+            .inbox(&address, self.now())
+            .await?
+            .ok_or(ReadError::NoInbox)
+    }
+
+    /// Live inboxes in the order of their hashes, those after `after`.
+    ///
+    /// # Errors
+    /// [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn page(&self, after: Option<InboxHash>, limit: usize) -> Result<InboxPage, ReadError> {
+        Ok(self.store().inboxes(after, limit, self.now()).await?)
+    }
+
+    /// How many emails an inbox holds, and the hash over their ids.
+    ///
+    /// # Errors
+    /// [`ReadError::NoInbox`] if it is gone meanwhile, [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn sync_status(&self, inbox: &Inbox) -> Result<SyncStatus, ReadError> {
+        self.store()
+            .sync(inbox.key, self.now())
+            .await?
+            .ok_or(ReadError::NoInbox)
+    }
+
+    /// One page of an inbox's emails, newest first.
+    ///
+    /// # Errors
+    /// [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn list(&self, inbox: &Inbox, request: &ListRequest) -> Result<EmailList, ReadError> {
+        let page = ListPage {
+            before: request.before,
+            max_rows: request.limit.min(PAGE_ROWS),
+            max_bytes: PAGE_BYTES,
+            parts: wanted_parts(inbox, request.include_content),
+        };
+        let page = self.store().list(inbox.key, page, self.now()).await?;
+        let views = page
+            .emails
+            .into_iter()
+            .map(|email| self.view(inbox, email, request.include_content));
+        Ok(EmailList {
+            emails: try_join_all(views).await?,
+            more: page.more,
+        })
+    }
+
+    /// One email with its parsed content.
+    ///
+    /// # Errors
+    /// [`ReadError::NoEmail`], [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn email(&self, inbox: &Inbox, id: EmailId) -> Result<EmailView, ReadError> {
+        let email = self.stored(inbox, id, &wanted_parts(inbox, true)).await?;
+        self.view(inbox, email, true).await
+    }
+
+    /// The source of an email.
+    ///
+    /// # Errors
+    /// [`ReadError::NoEmail`], [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn raw(&self, inbox: &Inbox, id: EmailId) -> Result<RawView, ReadError> {
+        let raw = match inbox.mode {
+            InboxMode::Plain => {
+                let email = self.stored(inbox, id, &[Part::Facts, Part::Raw]).await?;
+                let facts = Facts::from_bytes(required(&email, Part::Facts)?).map_err(damaged(id))?;
+                let raw = required(&email, Part::Raw)?;
+                let shown = content::with_trace(raw, &facts.session, &self.policy().hostname, id);
+                Content::Plain(shown.into())
+            }
+            InboxMode::Encrypted { .. } => {
+                let email = self.stored(inbox, id, &[Part::Raw, Part::RawSignature]).await?;
+                self.signed(inbox, &email, LatePart::Raw).await?
+            }
+        };
+        Ok(RawView { id, raw })
+    }
+
+    /// The metadata of an email, as the live stream shows it; `None` if it was deleted meanwhile.
+    pub(crate) async fn metadata(&self, inbox: &Inbox, id: EmailId) -> Result<Option<Content>, ReadError> {
+        let email = self.store().email(inbox.key, id, &[Part::Metadata], self.now()).await?;
+        email.map(|email| self.metadata_of(inbox, &email)).transpose()
+    }
+
+    async fn stored(&self, inbox: &Inbox, id: EmailId, parts: &[Part]) -> Result<StoredEmail, ReadError> {
+        self.store()
+            .email(inbox.key, id, parts, self.now())
+            .await?
+            .ok_or(ReadError::NoEmail)
+    }
+
+    async fn view(&self, inbox: &Inbox, email: StoredEmail, include_content: bool) -> Result<EmailView, ReadError> {
+        let parsed = match (include_content, &inbox.mode) {
+            (false, _) => None,
+            (true, InboxMode::Plain) => Some(Content::Plain(self.parsed(&email).await?)),
+            (true, InboxMode::Encrypted { .. }) => Some(self.signed(inbox, &email, LatePart::Parsed).await?),
+        };
+        let metadata = self.metadata_of(inbox, &email)?;
+        let StoredEmail {
+            id,
+            received_at,
+            is_read,
+            ..
+        } = email;
+        Ok(EmailView {
+            id,
+            inbox: inbox.hash,
+            received_at,
+            is_read,
+            metadata,
+            parsed,
+        })
+    }
+
+    fn metadata_of(&self, inbox: &Inbox, email: &StoredEmail) -> Result<Content, ReadError> {
+        let bytes = required(email, Part::Metadata)?;
+        match inbox.mode {
+            InboxMode::Plain => Ok(Content::Plain(bytes.clone())),
+            InboxMode::Encrypted { .. } => {
+                let (signature, sealed) = parts::signed_from_bytes(bytes).map_err(damaged(email.id))?;
+                Ok(self.payload(sealed, PayloadPart::Metadata, signature))
+            }
+        }
+    }
+
+    /// The parsed content of a plain email, made from its source and kept for the next read.
+    async fn parsed(&self, email: &StoredEmail) -> Result<Bytes, ReadError> {
+        if let Some(parsed) = self.shared.parsed.get(&email.id) {
+            return Ok(parsed);
+        }
+        let facts = Facts::from_bytes(required(email, Part::Facts)?).map_err(damaged(email.id))?;
+        let raw = required(email, Part::Raw)?.clone();
+        let make = move || content::json(&content::parsed_content(restante_message::parse(&raw), facts.auth));
+        let parsed = blocking(make).await?;
+        self.shared.parsed.insert(email.id, parsed.clone());
+        Ok(parsed)
+    }
+
+    /// A sealed part with its signature, which is made, and kept, at the first read.
+    async fn signed(&self, inbox: &Inbox, email: &StoredEmail, part: LatePart) -> Result<Content, ReadError> {
+        let mac_key = self.shared.keys.mac.as_slice();
+        let sealed = parts::unsigned_from_bytes(mac_key, email.id, part.payload(), required(email, part.stored())?)
+            .map_err(damaged(email.id))?;
+        if let Some(signature) = email.part(part.signature()) {
+            let signature = parts::signature_from_bytes(signature).map_err(damaged(email.id))?;
+            return Ok(self.payload(sealed, part.payload(), signature));
+        }
+        let inboxes = self.clone();
+        let sign = move || {
+            let signature = sealed.sign(inboxes.policy().profile, part.payload(), &inboxes.shared.keys.signing);
+            (sealed, signature)
+        };
+        let (sealed, signature) = blocking(sign).await?;
+        let kept = Bytes::copy_from_slice(signature.as_bytes());
+        if self
+            .store()
+            .attach(inbox.key, email.id, part.signature(), kept, self.now())
+            .await
+            .is_err()
+        {
+            // The reader still gets a valid signature; the next one is made anew.
+            tracing::warn!(email = %email.id, "a signature could not be kept");
+        }
+        Ok(self.payload(sealed, part.payload(), signature))
+    }
+
+    fn payload(&self, sealed: restante_envelope::Sealed, part: PayloadPart, signature: Signature) -> Content {
+        let payload = SealedPayload::new(
+            sealed,
+            self.policy().profile,
+            part,
+            signature,
+            self.verifying_key().clone(),
+        );
+        Content::Sealed(Box::new(payload))
+    }
+}
+
+/// The parts that are signed at their first read.
+#[derive(Debug, Clone, Copy)]
+enum LatePart {
+    Parsed,
+    Raw,
+}
+
+impl LatePart {
+    fn payload(self) -> PayloadPart {
+        match self {
+            Self::Parsed => PayloadPart::Parsed,
+            Self::Raw => PayloadPart::Raw,
+        }
+    }
+
+    fn stored(self) -> Part {
+        match self {
+            Self::Parsed => Part::Parsed,
+            Self::Raw => Part::Raw,
+        }
+    }
+
+    fn signature(self) -> Part {
+        match self {
+            Self::Parsed => Part::ParsedSignature,
+            Self::Raw => Part::RawSignature,
+        }
+    }
+}
+
+fn wanted_parts(inbox: &Inbox, include_content: bool) -> Vec<Part> {
+    match (include_content, &inbox.mode) {
+        (false, _) => vec![Part::Metadata],
+        (true, InboxMode::Plain) => vec![Part::Metadata, Part::Facts, Part::Raw],
+        (true, InboxMode::Encrypted { .. }) => vec![Part::Metadata, Part::Parsed, Part::ParsedSignature],
+    }
+}
+
+fn required(email: &StoredEmail, part: Part) -> Result<&Bytes, ReadError> {
+    email.part(part).ok_or(ReadError::Damaged(Some(email.id)))
+}
+
+fn damaged(id: EmailId) -> impl Fn(Damaged) -> ReadError {
+    move |Damaged| ReadError::Damaged(Some(id))
+}
+
+/// Runs work that costs time off the async threads.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ReadError> {
+    // The work does not panic; the pool refuses only while the process stops.
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| ReadError::Unavailable)
+}

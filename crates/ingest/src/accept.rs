@@ -1,0 +1,71 @@
+//! Accepting a transaction: the one place that takes a complete message from the session to the inboxes.
+
+use std::net::SocketAddr;
+
+use restante_inbox::{Announcement, Deposit, Recipient};
+use restante_model::{AuthResults, ForwardPath, SessionFacts};
+use restante_smtp::{Reply, Transaction};
+
+use crate::listener::Ingest;
+use crate::reply;
+
+impl Ingest {
+    /// Stores the message for all its recipients; it is durable when this returns.
+    ///
+    /// # Errors
+    /// The reply for the client; nothing is stored then.
+    pub(crate) async fn accept(&self, transaction: Transaction, peer: SocketAddr) -> Result<Announcement, Reply> {
+        let recipients = self.recipients(&transaction.recipients).await?;
+        let deposit = Deposit {
+            facts: self.facts(&transaction, peer),
+            raw: transaction.data,
+            recipients,
+        };
+        let size = deposit.raw.len();
+        let prepared = if deposit.is_light() {
+            self.inboxes.prepare(&deposit)
+        } else {
+            let inboxes = self.inboxes.clone();
+            self.lanes
+                .run(size, move || inboxes.prepare(&deposit))
+                .await
+                .map_err(|error| {
+                    tracing::error!(%error, %peer, size, "a message could not be prepared");
+                    reply::storage_trouble()
+                })?
+        };
+        let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
+        tracing::debug!(%peer, size, ids = ?announcement.ids().map(|id| id.to_string()).collect::<Vec<_>>(), "stored");
+        Ok(announcement)
+    }
+
+    /// Looks the recipients up again: an inbox may have expired since its RCPT.
+    async fn recipients(&self, paths: &[ForwardPath]) -> Result<Vec<Recipient>, Reply> {
+        let mut recipients = Vec::with_capacity(paths.len());
+        for path in paths {
+            let inbox = self
+                .inboxes
+                .recipient(path)
+                .await
+                .map_err(|error| reply::recipient(&error))?;
+            recipients.push(Recipient {
+                inbox,
+                forward_path: path.to_string(),
+                auth: AuthResults::skipped(),
+            });
+        }
+        Ok(recipients)
+    }
+
+    fn facts(&self, transaction: &Transaction, peer: SocketAddr) -> SessionFacts {
+        SessionFacts {
+            peer,
+            helo: transaction.helo.clone(),
+            protocol: transaction.protocol.to_owned(),
+            tls: transaction.tls.clone(),
+            reverse_path: transaction.reverse_path.as_str().to_owned(),
+            forward_path: String::new(),
+            received_at: self.clock.now(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The memory for messages in flight: counted before the bytes are kept. Nobody waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that all connections share.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    free: Arc<AtomicUsize>,
+}
+
+/// Bytes that one message holds; dropping it gives them back.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    free: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            free: Arc::new(AtomicUsize::new(bytes)),
+        }
+    }
+
+    /// A reservation of nothing, to grow.
+    pub(crate) fn empty_reservation(&self) -> Reservation {
+        Reservation {
+            free: Arc::clone(&self.free),
+            bytes: 0,
+        }
+    }
+}
+
+impl Reservation {
+    /// Takes so many bytes more, or none.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let taken = self
+            .free
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |free| free.checked_sub(bytes))
+            .is_ok();
+        if taken {
+            self.bytes += bytes;
+        }
+        taken
+    }
+
+    /// Gives back what exceeds `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        self.free.fetch_add(surplus, Ordering::AcqRel);
+        self.bytes -= surplus;
+    }
+
+    /// Hands all of it over.
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            free: Arc::clone(&self.free),
+            bytes: std::mem::take(&mut self.bytes),
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reservation_grows_within_the_budget_and_gives_all_back() {
+        let budget = Budget::new(100);
+        let mut first = budget.empty_reservation();
+        assert!(first.grow(60));
+        let mut second = budget.empty_reservation();
+        assert!(!second.grow(41));
+        assert!(second.grow(40));
+        first.shrink_to(50);
+        assert!(second.grow(10));
+        let moved = first.take();
+        drop(first);
+        assert!(!second.grow(1));
+        drop(moved);
+        assert!(second.grow(50));
+        drop(second);
+        assert_eq!(budget.free.load(Ordering::Acquire), 100);
+    }
+}

@@ -1,0 +1,189 @@
+//! Driving one connection: bytes to the session, its replies back, and what it asks for in between.
+
+use std::io;
+use std::net::SocketAddr;
+
+use restante_inbox::Announcement;
+use restante_smtp::{Action, Answer, CloseReason, Phase, Session, Transaction};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::Reservation;
+use crate::listener::Ingest;
+use crate::reply;
+
+/// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.
+const COMMAND_BUFFER: usize = 4 * 1024;
+const DATA_BUFFER: usize = 64 * 1024;
+
+/// Serves one client until it leaves, misses a deadline, or the server stops.
+///
+/// # Errors
+/// When the connection breaks.
+pub async fn serve<S>(stream: S, peer: SocketAddr, ingest: &Ingest, stop: &CancellationToken) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut connection = Connection {
+        stream,
+        peer,
+        ingest,
+        session: Session::new(ingest.session.clone(), None),
+        reservation: ingest.budget.empty_reservation(),
+        ends_at: Instant::now() + ingest.limits.session,
+    };
+    connection.session.greet();
+    connection.flush().await?;
+    connection.run(stop).await
+}
+
+struct Connection<'a, S> {
+    stream: S,
+    peer: SocketAddr,
+    ingest: &'a Ingest,
+    session: Session,
+    reservation: Reservation,
+    ends_at: Instant,
+}
+
+/// Whether the connection goes on.
+enum Next {
+    Read,
+    Close,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
+    async fn run(&mut self, stop: &CancellationToken) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        loop {
+            self.size(&mut buffer);
+            let deadline = self.deadline();
+            let read = tokio::select! {
+                biased;
+                () = stop.cancelled(), if !self.session.in_transaction() => {
+                    return self.leave(&self.session.shutdown_reply().to_bytes()).await;
+                }
+                read = timeout_at(deadline, self.stream.read(&mut buffer)) => read,
+            };
+            let Ok(read) = read else {
+                return self.leave(&self.session.timeout_reply().to_bytes()).await;
+            };
+            let received = read?;
+            if received == 0 {
+                return Ok(());
+            }
+            match self.feed(&buffer[..received]).await? {
+                Next::Read => {}
+                Next::Close => return self.stream.shutdown().await,
+            }
+        }
+    }
+
+    /// Hands what was read to the session and does what it asks for.
+    async fn feed(&mut self, mut input: &[u8]) -> io::Result<Next> {
+        while let Some(action) = self.session.feed(&mut input) {
+            match action {
+                Action::Flush => self.flush().await?,
+                Action::Verify(path) => {
+                    let answer = match self.ingest.inboxes.recipient(&path).await {
+                        Ok(_) => Answer::Granted,
+                        Err(error) => Answer::Refused(reply::recipient(&error)),
+                    };
+                    self.session.resume(answer);
+                }
+                Action::Reserve(bytes) => {
+                    let granted = self.reservation.grow(bytes);
+                    self.session.resume(if granted {
+                        Answer::Granted
+                    } else {
+                        Answer::Refused(reply::no_room())
+                    });
+                }
+                Action::Accept(transaction) => self.accept(transaction).await?,
+                // Never asked for while no certificate can be configured.
+                Action::StartTls => self.session.resume(Answer::TlsFailed),
+                Action::Close(reason) => {
+                    self.log_close(reason);
+                    self.flush().await?;
+                    return Ok(Next::Close);
+                }
+            }
+            self.reservation.shrink_to(self.session.reserved_bytes());
+        }
+        self.reservation.shrink_to(self.session.reserved_bytes());
+        self.flush().await?;
+        Ok(Next::Read)
+    }
+
+    /// Stores the message, answers, and then tells whoever watches: the 250 comes first.
+    async fn accept(&mut self, transaction: Transaction) -> io::Result<()> {
+        let held = self.reservation.take();
+        let announcement: Option<Announcement> = match self.ingest.accept(transaction, self.peer).await {
+            Ok(announcement) => {
+                let ids = announcement.ids().map(|id| id.to_string()).collect();
+                self.session.resume(Answer::Accepted { ids });
+                Some(announcement)
+            }
+            Err(refusal) => {
+                self.session.resume(Answer::Refused(refusal));
+                None
+            }
+        };
+        drop(held);
+        let flushed = self.flush().await;
+        drop(announcement);
+        flushed
+    }
+
+    /// Writes the replies that have gathered, in one write.
+    async fn flush(&mut self) -> io::Result<()> {
+        let output = self.session.take_output();
+        if output.is_empty() {
+            return Ok(());
+        }
+        let written = timeout_at(Instant::now() + self.ingest.limits.idle, self.stream.write_all(&output)).await;
+        written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Says a last word and closes.
+    async fn leave(&mut self, farewell: &[u8]) -> io::Result<()> {
+        let deadline = Instant::now() + self.ingest.limits.first_command;
+        let _ = timeout_at(deadline, self.stream.write_all(farewell)).await;
+        self.stream.shutdown().await
+    }
+
+    /// Sets the buffer to what the phase needs.
+    fn size(&self, buffer: &mut Vec<u8>) {
+        let bytes = match self.session.phase() {
+            Phase::Data | Phase::Draining => DATA_BUFFER,
+            Phase::Connected | Phase::Commands | Phase::Closed => COMMAND_BUFFER,
+        };
+        if buffer.len() != bytes {
+            buffer.resize(bytes, 0);
+            buffer.shrink_to(bytes);
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        let limits = &self.ingest.limits;
+        let wait = match self.session.phase() {
+            Phase::Connected => limits.first_command,
+            Phase::Data | Phase::Draining => limits.data_block,
+            Phase::Commands | Phase::Closed => limits.idle,
+        };
+        self.ends_at.min(Instant::now() + wait)
+    }
+
+    fn log_close(&self, reason: CloseReason) {
+        let peer = self.peer;
+        match reason {
+            CloseReason::HttpRequest => tracing::warn!(%peer, "HTTP on the SMTP port: the API has a port of its own"),
+            CloseReason::TlsHello => tracing::warn!(%peer, "TLS on the plain SMTP port: connect without TLS"),
+            CloseReason::TooManyUnknownCommands => tracing::info!(%peer, "closed after too many unknown commands"),
+            CloseReason::LostFraming => tracing::info!(%peer, "closed after a BDAT without a readable size"),
+            CloseReason::DrainLimit => tracing::info!(%peer, "closed while a refused message did not end"),
+            CloseReason::Quit | CloseReason::TlsFailed => {}
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Accepting sockets.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use restante_inbox::Inboxes;
+use restante_model::Clock;
+use restante_smtp::SessionConfig;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::budget::Budget;
+use crate::lanes::Lanes;
+use crate::limits::{Connections, IngestLimits, Place};
+use crate::{connection, reply};
+
+/// How long the accept loop rests when the process has run out of something.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Ingest {
+    pub(crate) inboxes: Inboxes,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) session: Arc<SessionConfig>,
+    pub(crate) limits: IngestLimits,
+    pub(crate) budget: Budget,
+    pub(crate) lanes: Lanes,
+    connections: Connections,
+}
+
+impl Ingest {
+    /// Puts the SMTP side together.
+    pub fn new(inboxes: Inboxes, clock: Arc<dyn Clock>, session: SessionConfig, limits: IngestLimits) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            inboxes,
+            clock,
+            session: Arc::new(session),
+            budget: Budget::new(limits.max_inflight_bytes),
+            lanes: Lanes::new(cores),
+            limits,
+            connections: Connections::default(),
+        }
+    }
+}
+
+/// A bound socket that takes SMTP connections.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    ingest: Arc<Ingest>,
+}
+
+impl Listener {
+    /// Wraps a bound socket.
+    pub fn new(socket: TcpListener, ingest: Arc<Ingest>) -> Self {
+        Self { socket, ingest }
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Accepts connections until `stop`; each runs on `tasks` and ends its transaction first.
+    pub async fn run(self, tasks: TaskTracker, stop: CancellationToken) {
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => return,
+                accepted = self.socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.admit(stream, peer, &tasks, &stop),
+                Err(error) => {
+                    tracing::warn!(%error, "an SMTP connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn admit(&self, stream: TcpStream, peer: SocketAddr, tasks: &TaskTracker, stop: &CancellationToken) {
+        let _ = stream.set_nodelay(true);
+        let ingest = Arc::clone(&self.ingest);
+        match ingest.connections.enter(peer.ip(), &ingest.limits) {
+            Some(place) => tasks.spawn(serve(stream, peer, ingest, stop.clone(), place)),
+            None => tasks.spawn(refuse(stream, peer)),
+        };
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, ingest: Arc<Ingest>, stop: CancellationToken, place: Place) {
+    if let Err(error) = connection::serve(stream, peer, &ingest, &stop).await {
+        tracing::debug!(%peer, %error, "an SMTP connection broke");
+    }
+    drop(place);
+}
+
+/// Says why and closes; a client that does not read has a second.
+async fn refuse(mut stream: TcpStream, peer: SocketAddr) {
+    tracing::debug!(%peer, "too many SMTP connections");
+    let farewell = reply::too_many_connections().to_bytes();
+    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&farewell)).await;
+}

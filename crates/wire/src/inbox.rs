@@ -1,0 +1,50 @@
+//! Inboxes.
+
+use restante_model::{InboxAddress, InboxHash, Timestamp};
+use serde::Serialize;
+
+/// An inbox.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxResource {
+    /// Where it takes mail.
+    pub email_address: InboxAddress,
+    /// When it ends.
+    pub expires_at: Timestamp,
+    /// Its name in streams and records.
+    pub inbox_hash: InboxHash,
+    /// Whether its mail is sealed.
+    pub encrypted: bool,
+    /// Whether its mail is checked for SPF, DKIM, DMARC and reverse DNS.
+    pub email_auth: bool,
+    /// base64url key to pin; only in the answer to the creation of an encrypted inbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_sig_pk: Option<String>,
+}
+
+/// `GET /api/inboxes`.
+#[derive(Debug, Clone, Serialize)]
+pub struct InboxList {
+    /// Inboxes in the order of their hashes.
+    pub inboxes: Vec<InboxResource>,
+    /// Pass it as `after` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<InboxHash>,
+}
+
+/// `DELETE /api/inboxes`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct DeletedCount {
+    /// How many inboxes ended.
+    pub deleted: usize,
+}
+
+/// `GET /api/inboxes/{email_address}/sync`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SyncResource {
+    /// How many emails the inbox holds.
+    pub email_count: u64,
+    /// base64url SHA-256 over the sorted ids.
+    pub emails_hash: String,
+}

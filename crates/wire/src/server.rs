@@ -1,0 +1,64 @@
+//! What the server says of itself.
+
+use restante_model::Domain;
+use serde::Serialize;
+
+/// `GET /api/check-key`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CheckKey {
+    /// Always `true`: a wrong key is a 401.
+    pub ok: bool,
+}
+
+/// `GET /health/live` and `GET /health/ready`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Health {
+    /// `ok` or `error`.
+    pub status: &'static str,
+}
+
+/// `GET /api/server-info`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerInfo {
+    /// base64url ML-DSA-65 key that signs payloads.
+    pub server_sig_pk: String,
+    /// The algorithms of the payload.
+    pub algs: Algs,
+    /// The context string of the encryption scheme.
+    pub context: String,
+    /// `always`, `enabled`, `disabled` or `never`.
+    pub encryption_policy: String,
+    /// The longest time to live, in seconds.
+    pub max_ttl: u32,
+    /// The time to live of an inbox that does not ask for one, in seconds.
+    pub default_ttl: u32,
+    /// Whether the server streams its console.
+    pub sse_console: bool,
+    /// Where inboxes may be.
+    pub allowed_domains: Vec<Domain>,
+    /// Whether webhooks are delivered.
+    pub webhook_enabled: bool,
+    /// Default of the webhook filter's `requireAuth`.
+    pub webhook_require_auth_default: bool,
+}
+
+/// The names of the algorithms.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[expect(missing_docs, reason = "the names of the interface")]
+pub struct Algs {
+    pub kem: &'static str,
+    pub sig: &'static str,
+    pub aead: &'static str,
+    pub kdf: &'static str,
+}
+
+impl Algs {
+    /// The only suite of version 1.
+    pub const V1: Self = Self {
+        kem: "ML-KEM-768",
+        sig: "ML-DSA-65",
+        aead: "AES-256-GCM",
+        kdf: "HKDF-SHA-512",
+    };
+}
