@@ -1,0 +1,46 @@
+"""One line a step, and an exit code that tells."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from harness.server import Server
+
+# A step that takes longer hangs: nothing here waits on purpose.
+DEADLINE_S = 120
+
+
+class CheckFailed(Exception):
+    """The server did something else than what the SDK's user would expect."""
+
+
+def check(what: str, found: object, expected: object) -> None:
+    """Compares, and says what differs."""
+    if found != expected:
+        raise CheckFailed(f"{what}: expected {expected!r}, found {found!r}")
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Prints the name with the outcome and the time."""
+    start = time.monotonic()
+    try:
+        yield
+    except BaseException as error:
+        print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+        raise
+    print(f"ok      {name} ({(time.monotonic() - start) * 1000:.0f} ms)", flush=True)
+
+
+def run(walk: Callable[[Server], Awaitable[None]]) -> None:
+    """Runs a walk against the server of the environment; any failure is the exit code 1."""
+
+    async def within_deadline() -> None:
+        await asyncio.wait_for(walk(Server.from_environment()), DEADLINE_S)
+
+    try:
+        asyncio.run(within_deadline())
+    except CheckFailed:
+        sys.exit(1)
