@@ -36,6 +36,15 @@ impl Reply {
         }
     }
 
+    /// A fixed line without an enhanced code.
+    pub(crate) const fn bare(code: u16, text: &'static str) -> Self {
+        Self {
+            code,
+            enhanced: None,
+            text: Cow::Borrowed(text),
+        }
+    }
+
     /// A reply of one line; control characters of the text become `?`.
     pub fn new(code: u16, enhanced: Enhanced, text: &str) -> Self {
         Self {

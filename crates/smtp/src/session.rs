@@ -5,86 +5,83 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use restante_model::{ForwardPath, TlsFacts};
 
+use crate::action::{Action, Answer, CloseReason, Phase};
+use crate::body::Body;
 use crate::config::SessionConfig;
+use crate::line::LineReader;
 use crate::reply::{Enhanced, Reply};
-use crate::transaction::Transaction;
+use crate::transaction::Draft;
+use crate::wording;
 
-/// What the driver has to do. All but [`Action::Flush`] and [`Action::Close`] suspend the session until
-/// [`Session::resume`].
-#[derive(Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Write the output, then feed again: much of it has gathered.
-    Flush,
-    /// Say whether mail for this recipient is taken: [`Answer::Granted`] or [`Answer::Refused`].
-    Verify(ForwardPath),
-    /// Set so many more bytes aside for this message: [`Answer::Granted`] or [`Answer::Refused`].
-    Reserve(usize),
-    /// Write the output, drop what was read beyond it, shake hands: [`Answer::TlsStarted`] or [`Answer::TlsFailed`].
-    StartTls,
-    /// Store the message: [`Answer::Accepted`] or [`Answer::Refused`].
-    Accept(Transaction),
-    /// Write the output and close the connection; the session is over.
-    Close(CloseReason),
-}
+mod obey;
+mod receive;
 
-/// What the driver found out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Yes, to [`Action::Verify`] and [`Action::Reserve`].
-    Granted,
-    /// No, to [`Action::Verify`], [`Action::Reserve`] and [`Action::Accept`]: the reply says why.
-    Refused(Reply),
-    /// The connection is encrypted from here on.
-    TlsStarted(TlsFacts),
-    /// The handshake failed: the session is over.
-    TlsFailed,
-    /// The message is durable.
-    Accepted {
-        /// The ids of the stored emails, one for each inbox.
-        ids: Vec<String>,
-    },
-}
+/// Bytes of output that gather before the driver has to write: a client that sends commands and reads no replies holds
+/// no more than this.
+const OUTPUT_HIGH_WATER: usize = 16_384;
 
-/// Why a session is over. Some reasons deserve a line in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CloseReason {
-    /// QUIT.
-    Quit,
-    /// The client sent ten lines that are no command.
-    TooManyUnknownCommands,
-    /// The client speaks HTTP: a port was probably mistaken.
-    HttpRequest,
-    /// The client began a TLS handshake where none was asked for: it probably wants the implicit TLS port.
-    TlsHello,
-    /// Where the next command begins cannot be known: BDAT with an unreadable size.
-    LostFraming,
-    /// A refused message was still not at its end after [`SessionConfig::max_drain_bytes`].
-    DrainLimit,
-    /// The TLS handshake failed.
-    TlsFailed,
-}
+/// Unknown commands in a session; the last of them ends it.
+const UNKNOWN_MAX: u8 = 10;
 
-/// Where a session is, for the deadline that its driver sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// No command yet.
-    Connected,
-    /// Between commands.
-    Commands,
-    /// Inside DATA or a chunk of BDAT.
-    Data,
-    /// Inside DATA or BDAT that will be refused.
-    Draining,
-    /// After [`Action::Close`].
-    Closed,
-}
-
-/// One SMTP session.
+/// One SMTP session; the crate's documentation shows how to drive it.
 #[derive(Debug)]
 pub struct Session {
     config: Arc<SessionConfig>,
     tls: Option<TlsFacts>,
     output: BytesMut,
+    lines: LineReader,
+    state: State,
+    /// What the driver was asked.
+    pending: Option<Pending>,
+    /// What HELO or EHLO said.
+    client: Option<Client>,
+    draft: Option<Draft>,
+    /// A line has been read: what comes now is no TLS hello by mistake.
+    begun: bool,
+    unknown_commands: u8,
+}
+
+#[derive(Debug)]
+enum State {
+    Commands,
+    Body(Body),
+    Closed(CloseReason),
+}
+
+/// What the answer of the driver will decide.
+#[derive(Debug)]
+enum Pending {
+    /// The room that SIZE= asked for, and the transaction that waits for it.
+    Mail(Draft, usize),
+    /// A recipient.
+    Recipient(ForwardPath),
+    /// More room for the message that is coming in.
+    Growth(usize),
+    /// A complete message.
+    Accept,
+    StartTls,
+}
+
+#[derive(Debug)]
+struct Client {
+    name: String,
+    greeting: Greeting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    Helo,
+    Ehlo,
+}
+
+/// How one step of reading ended.
+enum Step {
+    /// There may be more in the input.
+    Continue,
+    /// All of the input has been read.
+    NeedInput,
+    /// The driver has something to do.
+    Act(Action),
 }
 
 impl Session {
@@ -94,18 +91,48 @@ impl Session {
             config,
             tls,
             output: BytesMut::new(),
+            lines: LineReader::default(),
+            state: State::Commands,
+            pending: None,
+            client: None,
+            draft: None,
+            begun: false,
+            unknown_commands: 0,
         }
     }
 
     /// Puts the greeting into the output.
     pub fn greet(&mut self) {
-        Reply::plain(220, [format!("{} ESMTP {}", self.config.hostname, self.config.banner)])
-            .write_to(&mut self.output);
+        self.say(&Reply::plain(
+            220,
+            [format!("{} ESMTP {}", self.config.hostname, self.config.banner)],
+        ));
     }
 
     /// Reads from the input, which moves on, until there is something to do or nothing to read.
+    ///
+    /// `None` means that all has been read: write [`Session::take_output`], then read from the client.
+    /// While an action waits for [`Session::resume`], nothing is read.
     pub fn feed(&mut self, input: &mut &[u8]) -> Option<Action> {
-        *input = &[];
+        debug_assert!(self.pending.is_none(), "resume comes before feed");
+        while self.pending.is_none() {
+            if let State::Closed(reason) = self.state {
+                *input = &[];
+                return Some(Action::Close(reason));
+            }
+            if self.output.len() >= OUTPUT_HIGH_WATER {
+                return Some(Action::Flush);
+            }
+            let step = match self.state {
+                State::Body(_) => self.read_body(input),
+                State::Commands | State::Closed(_) => self.read_command(input),
+            };
+            match step {
+                Step::Continue => {}
+                Step::NeedInput => return None,
+                Step::Act(action) => return Some(action),
+            }
+        }
         None
     }
 
@@ -114,7 +141,30 @@ impl Session {
     /// # Panics
     /// If the answer does not fit the action, or there was none: a mistake of the driver, not of the client.
     pub fn resume(&mut self, answer: Answer) {
-        drop(answer);
+        let pending = self.pending.take().expect("an action waits for its answer");
+        match (pending, answer) {
+            (Pending::Mail(mut draft, bytes), Answer::Granted) => {
+                draft.reserved = bytes;
+                self.open(draft);
+            }
+            (Pending::Recipient(recipient), Answer::Granted) => {
+                if let Some(draft) = &mut self.draft {
+                    draft.add(recipient);
+                }
+                self.say(&wording::RECIPIENT_OK);
+            }
+            (Pending::Growth(bytes), Answer::Granted) => {
+                if let Some(draft) = &mut self.draft {
+                    draft.reserved += bytes;
+                }
+            }
+            (Pending::Growth(_), Answer::Refused(reply)) => self.refuse_body(reply),
+            (Pending::Mail(..) | Pending::Recipient(_) | Pending::Accept, Answer::Refused(reply)) => self.say(&reply),
+            (Pending::Accept, Answer::Accepted { ids }) => self.say(&Reply::stored(&ids)),
+            (Pending::StartTls, Answer::TlsStarted(facts)) => self.start_anew(facts),
+            (Pending::StartTls, Answer::TlsFailed) => self.state = State::Closed(CloseReason::TlsFailed),
+            (pending, answer) => panic!("{answer:?} does not answer {pending:?}"),
+        }
     }
 
     /// Takes the replies that wait to be written.
@@ -124,18 +174,24 @@ impl Session {
 
     /// Where the session is.
     pub fn phase(&self) -> Phase {
-        Phase::Connected
+        match &self.state {
+            State::Closed(_) => Phase::Closed,
+            State::Body(body) if body.refusal.is_some() => Phase::Draining,
+            State::Body(_) => Phase::Data,
+            State::Commands if self.begun => Phase::Commands,
+            State::Commands => Phase::Connected,
+        }
     }
 
-    /// Whether a transaction is open: a server that stops lets it end first.
+    /// Whether a transaction is under way: a server that stops lets it end first.
     pub fn in_transaction(&self) -> bool {
-        self.tls.is_some()
+        self.draft.is_some() || self.pending.is_some() || matches!(self.state, State::Body(_))
     }
 
     /// The bytes that the open transaction holds of what was granted to [`Action::Reserve`]; the driver gives the rest
     /// back. Zero once the transaction has gone out with [`Action::Accept`] or has ended otherwise.
     pub fn reserved_bytes(&self) -> usize {
-        0
+        self.draft.as_ref().map_or(0, |draft| draft.reserved)
     }
 
     /// What to write before closing on a client that missed its deadline.
@@ -155,4 +211,29 @@ impl Session {
             &format!("{} Server is shutting down", self.config.hostname),
         )
     }
+
+    fn say(&mut self, reply: &Reply) {
+        reply.write_to(&mut self.output);
+    }
+
+    /// Ends the session with a last word.
+    fn close(&mut self, reason: CloseReason, reply: &Reply) -> Step {
+        self.say(reply);
+        self.draft = None;
+        self.state = State::Closed(reason);
+        Step::Continue
+    }
+
+    /// Forgets all that was said before the handshake (RFC 3207 section 4.2).
+    fn start_anew(&mut self, tls: TlsFacts) {
+        let output = std::mem::take(&mut self.output);
+        *self = Self {
+            output,
+            begun: true,
+            ..Self::new(Arc::clone(&self.config), Some(tls))
+        };
+    }
 }
+
+#[cfg(test)]
+mod tests;
