@@ -1,0 +1,239 @@
+//! Address lists (RFC 5322 section 3.4), read leniently.
+
+use crate::header;
+use crate::parsed::Mailbox;
+
+/// The mailboxes of an unfolded, undecoded address field, in order.
+///
+/// Members of groups stand one by one; an empty group (`undisclosed-recipients:;`) has none.
+/// A display name without an address is no mailbox.
+pub(crate) fn parse(source: &str) -> Vec<Mailbox> {
+    let mut reader = Reader::default();
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '"' => rest = reader.quoted(rest),
+            '(' => rest = reader.comment(rest),
+            '<' => rest = reader.angle(rest),
+            ',' | ';' => reader.finish(),
+            ':' => reader.group(),
+            c if c.is_whitespace() => reader.end_word(),
+            c => reader.word.push(c),
+        }
+    }
+    reader.finish();
+    reader.mailboxes
+}
+
+/// The mailbox being read, and those that are complete.
+#[derive(Default)]
+struct Reader {
+    mailboxes: Vec<Mailbox>,
+    /// Words outside angle brackets and comments.
+    words: Vec<Word>,
+    word: String,
+    angle: Option<String>,
+    comment: Option<String>,
+}
+
+/// A word of a display name or a bare address.
+struct Word {
+    text: String,
+    is_quoted: bool,
+}
+
+impl Reader {
+    /// A quoted string: of a display name, or the local part of an address, which keeps its quotes.
+    fn quoted<'x>(&mut self, rest: &'x str) -> &'x str {
+        let (content, after) = until(rest, '"');
+        if after.starts_with('@') {
+            self.word.push('"');
+            self.word.push_str(&rest[..rest.len() - after.len()]);
+        } else {
+            self.end_word();
+            self.words.push(Word {
+                text: content,
+                is_quoted: true,
+            });
+        }
+        after
+    }
+
+    fn comment<'x>(&mut self, rest: &'x str) -> &'x str {
+        self.end_word();
+        let (content, after) = comment(rest);
+        self.comment.get_or_insert(content);
+        after
+    }
+
+    /// An address between angle brackets; a source route before it is dropped (RFC 5322 section 4.4).
+    fn angle<'x>(&mut self, rest: &'x str) -> &'x str {
+        self.end_word();
+        let end = angle_end(rest);
+        let content = rest[..end].trim();
+        let address = match content.split_once(':') {
+            Some((route, address)) if route.starts_with('@') => address,
+            _ => content,
+        };
+        self.angle
+            .get_or_insert_with(|| address.split_whitespace().collect::<Vec<_>>().join(" "));
+        rest[end..].strip_prefix('>').unwrap_or(&rest[end..])
+    }
+
+    /// A colon: the words before it name a group.
+    fn group(&mut self) {
+        self.word.clear();
+        self.words.clear();
+        self.comment = None;
+    }
+
+    fn end_word(&mut self) {
+        if !self.word.is_empty() {
+            self.words.push(Word {
+                text: std::mem::take(&mut self.word),
+                is_quoted: false,
+            });
+        }
+    }
+
+    fn finish(&mut self) {
+        self.end_word();
+        let mut words = std::mem::take(&mut self.words);
+        let comment = self.comment.take();
+        let Some(address) = self.angle.take().or_else(|| bare_address(&mut words)) else {
+            return;
+        };
+        let phrase = words
+            .iter()
+            .map(|word| word.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let name = Some(phrase).filter(|phrase| !phrase.is_empty()).or(comment);
+        let name = name
+            .map(|name| header::decoded(&name).0)
+            .filter(|name| !name.is_empty());
+        if !address.is_empty() {
+            self.mailboxes.push(Mailbox { name, address });
+        }
+    }
+}
+
+/// Takes the address out of words that have none in angle brackets: the words around an `@`, or a single word.
+fn bare_address(words: &mut Vec<Word>) -> Option<String> {
+    let is_address = |word: &Word| !word.is_quoted && word.text.contains('@');
+    let Some(at) = words.iter().position(is_address) else {
+        let alone = words.len() == 1 && !words[0].is_quoted;
+        return if alone { words.pop().map(|word| word.text) } else { None };
+    };
+    // RFC 5322 section 4.4: white space may stand around the `@`
+    let first = if words[at].text.starts_with('@') {
+        at.saturating_sub(1)
+    } else {
+        at
+    };
+    let last = if words[at].text.ends_with('@') {
+        (at + 1).min(words.len() - 1)
+    } else {
+        at
+    };
+    Some(words.drain(first..=last).map(|word| word.text).collect())
+}
+
+/// The text up to an unescaped `end`, unescaped, and what follows; an open text reaches to the end.
+fn until(text: &str, end: char) -> (String, &str) {
+    let mut content = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => content.extend(characters.next()),
+            c if c == end => return (content, characters.as_str()),
+            c => content.push(c),
+        }
+    }
+    (content, "")
+}
+
+/// The text of a comment whose `(` has been read, and what follows it; comments nest.
+fn comment(text: &str) -> (String, &str) {
+    let mut content = String::new();
+    let mut depth = 1_usize;
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => {
+                content.extend(characters.next());
+                continue;
+            }
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return (content, characters.as_str());
+        }
+        content.push(c);
+    }
+    (content, "")
+}
+
+/// Where the `>` of an address is, not counting one inside a quoted local part.
+fn angle_end(text: &str) -> usize {
+    let mut in_quotes = false;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_quotes => escaped = true,
+            b'"' => in_quotes = !in_quotes,
+            b'>' if !in_quotes => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_in_every_form() {
+        for (source, shown) in [
+            ("", ""),
+            ("bob@x.test", "bob@x.test"),
+            ("<bob@x.test>", "bob@x.test"),
+            ("Bob <bob@x.test>, al@x.test", "Bob <bob@x.test>|al@x.test"),
+            (r#""Smith, Bob" <bob@x.test>"#, r#""Smith, Bob" <bob@x.test>"#),
+            (r#""Bob \"B\"" <bob@x.test>"#, r#""Bob \"B\"" <bob@x.test>"#),
+            ("=?utf-8?q?J=C3=B6rg?= =?utf-8?q?_M?= <j@x.test>", "Jörg M <j@x.test>"),
+            (r#""=?utf-8?q?J=C3=B6rg?=" <j@x.test>"#, "Jörg <j@x.test>"),
+            ("=?utf-8?q?a=2C_b?= <j@x.test>", r#""a, b" <j@x.test>"#),
+            ("bob@x.test (Bob Smith)", "Bob Smith <bob@x.test>"),
+            ("Bob (the (one)) <bob@x.test>", "Bob <bob@x.test>"),
+            (
+                "Team: a@x.test, B <b@x.test>;, c@x.test",
+                "a@x.test|B <b@x.test>|c@x.test",
+            ),
+            ("undisclosed-recipients:;", ""),
+            (r#""a b"@x.test"#, r#""a b"@x.test"#),
+            (r#"N <"a>b"@x.test>"#, r#"N <"a>b"@x.test>"#),
+            ("<@r1.test,@r2.test:bob@x.test>", "bob@x.test"),
+            ("bob @ x.test", "bob@x.test"),
+            ("Bob Smith bob@x.test", "Bob Smith <bob@x.test>"),
+            ("root", "root"),
+            ("Bob Smith", ""),
+            (r#""Bob""#, ""),
+            ("Bob <>", ""),
+            ("Bob <bob@x.test", "Bob <bob@x.test>"),
+            ("a@x.test;b@x.test", "a@x.test|b@x.test"),
+            (",,a@x.test,,", "a@x.test"),
+            ("@", "@"),
+            ("\"open", ""),
+            ("(open", ""),
+        ] {
+            let found: Vec<String> = parse(source).iter().map(Mailbox::to_string).collect();
+            assert_eq!(found.join("|"), shown, "{source:?}");
+        }
+    }
+}

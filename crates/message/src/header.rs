@@ -1,0 +1,292 @@
+//! Header blocks: lines to fields, fields to text (RFC 5322 section 2.2).
+
+use std::collections::HashMap;
+
+use crate::charset;
+use crate::defect::{Defect, Defects};
+use crate::encoded_word;
+use crate::limit::FIELDS_MAX;
+
+/// A header field as it stands in the message.
+#[derive(Debug, Clone, Copy)]
+struct Field<'x> {
+    name: &'x str,
+    /// Everything between the colon and the end of the field, folds included.
+    value: &'x [u8],
+    /// Where the value starts in the message.
+    start: usize,
+}
+
+/// The fields of one header block in message order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Headers<'x>(Vec<Field<'x>>);
+
+/// Where a header block ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// At an empty line, at the end of the bytes, or at a line that the reader was told to stop at.
+    Clean,
+    /// At a line that is no header field and stands after some.
+    Cut,
+    /// There was no block: the first line is no header field.
+    Missing,
+}
+
+impl<'x> Headers<'x> {
+    /// Reads the block that starts at `from`; also returns where the body starts.
+    ///
+    /// `stop` is asked about every line that could belong to the block.
+    pub(crate) fn read(
+        raw: &'x [u8],
+        from: usize,
+        mut stop: impl FnMut(&[u8]) -> bool,
+        defects: &mut Defects,
+    ) -> (Self, usize, Ending) {
+        let mut fields: Vec<Field<'x>> = Vec::new();
+        let mut surplus = false;
+        let mut at = from;
+        let ending = loop {
+            let line = line_at(raw, at);
+            let content = trim_line_end(line);
+            if content.is_empty() {
+                at += line.len();
+                break Ending::Clean;
+            }
+            if stop(content) {
+                break Ending::Clean;
+            }
+            let continues = content.starts_with(b" ") || content.starts_with(b"\t");
+            match (continues, name_end(content)) {
+                (true, _) if surplus => {}
+                (true, _) if !fields.is_empty() => extend(&mut fields, raw, at + line.len()),
+                (false, Some(_)) if fields.len() == FIELDS_MAX => surplus = true,
+                (false, Some(colon)) => fields.push(field(raw, at, colon, line)),
+                (false, None) if is_mbox_line(content) && fields.is_empty() => {}
+                _ if fields.is_empty() => break Ending::Missing,
+                _ => break Ending::Cut,
+            }
+            at += line.len();
+        };
+        if surplus {
+            defects.note(Defect::TooManyFields);
+        }
+        (Self(fields), at, ending)
+    }
+
+    /// The undecoded, unfolded text of the first field of this name, for fields with a grammar.
+    pub(crate) fn source(&self, name: &str) -> Option<String> {
+        self.sources(name).next()
+    }
+
+    /// The undecoded, unfolded texts of every field of this name.
+    pub(crate) fn sources(&self, name: &str) -> impl Iterator<Item = String> {
+        self.0
+            .iter()
+            .filter(move |field| field.name.eq_ignore_ascii_case(name))
+            .map(|field| unfold(field.value).0)
+    }
+
+    /// The decoded text of the first field of this name.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.source(name).map(|source| decoded(&source).0)
+    }
+
+    /// How many fields have this name.
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.0
+            .iter()
+            .filter(|field| field.name.eq_ignore_ascii_case(name))
+            .count()
+    }
+
+    /// Lowercase names and decoded values, repeated ones joined with a newline, in order of the first occurrence.
+    pub(crate) fn decode_all(&self, defects: &mut Defects) -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = Vec::with_capacity(self.0.len());
+        let mut places: HashMap<String, usize> = HashMap::with_capacity(self.0.len());
+        for field in &self.0 {
+            let (source, is_utf8) = unfold(field.value);
+            let (value, whole) = decoded(&source);
+            if !is_utf8 {
+                defects.note(Defect::HeaderBytes);
+            }
+            if !whole {
+                defects.note(Defect::EncodedWord);
+            }
+            let name = field.name.to_ascii_lowercase();
+            if let Some(&place) = places.get(&name) {
+                let joined = &mut all[place].1;
+                joined.push('\n');
+                joined.push_str(&value);
+            } else {
+                places.insert(name.clone(), all.len());
+                all.push((name, value));
+            }
+        }
+        all
+    }
+}
+
+/// The line that starts at `at`, with its end; empty at the end of the bytes.
+pub(crate) fn line_at(raw: &[u8], at: usize) -> &[u8] {
+    let rest = &raw[at..];
+    memchr::memchr(b'\n', rest).map_or(rest, |end| &rest[..=end])
+}
+
+/// A line without the CRLF or LF that ends it.
+pub(crate) fn trim_line_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Decodes the encoded words of an unfolded text; tells whether all could be.
+///
+/// What a word decodes to may not bring line ends or NUL into a header value: they become spaces.
+pub(crate) fn decoded(source: &str) -> (String, bool) {
+    let (text, whole) = encoded_word::decode(source);
+    (text.replace(['\r', '\n', '\0'], " ").trim().to_owned(), whole)
+}
+
+/// Where the colon of a field line is: after at least one printable character (RFC 5322 section 3.6.8), maybe with
+/// white space before it (section 4.5.8).
+fn name_end(line: &[u8]) -> Option<usize> {
+    let name_len = line.iter().take_while(|b| b.is_ascii_graphic() && **b != b':').count();
+    let space = line[name_len..]
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count();
+    (name_len > 0 && line.get(name_len + space) == Some(&b':')).then_some(name_len + space)
+}
+
+fn field<'x>(raw: &'x [u8], at: usize, colon: usize, line: &[u8]) -> Field<'x> {
+    let name = std::str::from_utf8(&raw[at..at + colon])
+        .unwrap_or_default()
+        .trim_ascii_end();
+    let start = at + colon + 1;
+    Field {
+        name,
+        value: &raw[start..at + line.len()],
+        start,
+    }
+}
+
+/// Lets the last field reach to `end`: its value is one stretch of the message.
+fn extend<'x>(fields: &mut [Field<'x>], raw: &'x [u8], end: usize) {
+    if let Some(last) = fields.last_mut() {
+        last.value = &raw[last.start..end];
+    }
+}
+
+/// The line that mailbox files have before a message.
+fn is_mbox_line(line: &[u8]) -> bool {
+    line.starts_with(b"From ") || line.starts_with(b">From ")
+}
+
+/// Joins the lines of a value and trims it: a fold, with the white space after it, is one space.
+///
+/// Bytes that are not UTF-8 (RFC 6532) are read as windows-1252; the flag tells whether all were.
+fn unfold(value: &[u8]) -> (String, bool) {
+    let mut joined = Vec::with_capacity(value.len());
+    for (index, line) in value.split(|&b| b == b'\n').enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = if index > 0 { line.trim_ascii_start() } else { line };
+        if index > 0 && !line.is_empty() {
+            joined.push(b' ');
+        }
+        joined.extend_from_slice(line);
+    }
+    let (text, is_utf8) = match String::from_utf8(joined) {
+        Ok(text) => (text, true),
+        Err(error) => (charset::windows_1252(error.as_bytes()), false),
+    };
+    (text.replace(['\r', '\0'], " ").trim().to_owned(), is_utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(raw: &str) -> (Vec<(String, String)>, &str, Ending) {
+        let (headers, body, ending) = Headers::read(raw.as_bytes(), 0, |_| false, &mut Defects::default());
+        (headers.decode_all(&mut Defects::default()), &raw[body..], ending)
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        expected
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn fields_are_unfolded_decoded_and_joined() {
+        let (headers, body, ending) = read(
+            "Subject: =?utf-8?q?caf=C3=A9?=\r\n =?utf-8?q?_au_lait?=\r\nX-A : one\r\nTo: a@x,\r\n\t b@x\r\nx-a: two\r\nEmpty:\r\n\r\nbody\r\n",
+        );
+        assert_eq!(
+            headers,
+            pairs(&[
+                ("subject", "café au lait"),
+                ("x-a", "one\ntwo"),
+                ("to", "a@x, b@x"),
+                ("empty", "")
+            ])
+        );
+        assert_eq!((body, ending), ("body\r\n", Ending::Clean));
+    }
+
+    #[test]
+    fn a_block_may_end_without_an_empty_line() {
+        for (raw, body, ending) in [
+            ("A: b", "", Ending::Clean),
+            ("A: b\r\nno field\r\nC: d\r\n", "no field\r\nC: d\r\n", Ending::Cut),
+            ("no field\r\nA: b\r\n", "no field\r\nA: b\r\n", Ending::Missing),
+            (": b\r\n", ": b\r\n", Ending::Missing),
+            (" b\r\n", " b\r\n", Ending::Missing),
+            ("\r\nbody", "body", Ending::Clean),
+            ("From x Mon\r\nA: b\r\n\r\nbody", "body", Ending::Clean),
+            ("A: b\n\nbody", "body", Ending::Clean),
+            ("", "", Ending::Clean),
+        ] {
+            let (_, found, how) = read(raw);
+            assert_eq!((found, how), (body, ending), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_value_can_end_a_line() {
+        let (headers, _, _) = read("Subject: a\rX: b\0 =?utf-8?q?c=0D=0AX:_d=00?=\r\n\r\n");
+        assert_eq!(headers, pairs(&[("subject", "a X: b  c  X: d")]));
+    }
+
+    #[test]
+    fn the_first_thousand_fields_are_read() {
+        use std::fmt::Write;
+        let mut raw = String::new();
+        for n in 0..1001 {
+            write!(raw, "X-{n}: v\r\n folded\r\n").unwrap();
+        }
+        raw.push_str("\r\nbody");
+        let mut defects = Defects::default();
+        let (headers, body, _) = Headers::read(raw.as_bytes(), 0, |_| false, &mut defects);
+        assert_eq!(headers.0.len(), 1000);
+        assert_eq!(headers.text("x-999").as_deref(), Some("v folded"));
+        assert_eq!(&raw[body..], "body");
+        assert_eq!(
+            defects.sentences(),
+            ["Header fields beyond the first 1000 are left unparsed."]
+        );
+    }
+
+    #[test]
+    fn eight_bit_bytes_are_utf8_or_windows_1252() {
+        for (raw, text, told) in [
+            (b"A: \xc3\xa9\r\n".as_slice(), "é", 0),
+            (b"A: \xe9 \x80\r\n".as_slice(), "é €", 1),
+        ] {
+            let mut defects = Defects::default();
+            let (headers, _, _) = Headers::read(raw, 0, |_| false, &mut Defects::default());
+            assert_eq!(headers.decode_all(&mut defects), pairs(&[("a", text)]));
+            assert_eq!(defects.sentences().len(), told);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Plain text for readers of a message that has only HTML.
+
+use crate::html::{Token, decode_entities, tokens};
+
+/// The text that a browser would show, roughly: blocks on lines of their own, white space collapsed, links without targets.
+pub(crate) fn render(html: &str) -> String {
+    let mut page = Page::default();
+    for token in tokens(html) {
+        match token {
+            Token::Text(text) => page.write(&decode_entities(text)),
+            Token::Open { name, .. } => page.open(&name.to_ascii_lowercase()),
+            Token::Close(name) => page.close(&name.to_ascii_lowercase()),
+        }
+    }
+    page.text
+}
+
+/// The text so far, and what must stand between it and the next word.
+#[derive(Default)]
+struct Page {
+    text: String,
+    line_ends: usize,
+    space: bool,
+    bullet: bool,
+    /// How many `pre` elements are open.
+    preformatted: usize,
+}
+
+impl Page {
+    fn open(&mut self, name: &str) {
+        match name {
+            "br" => self.line_ends += 1,
+            "li" => {
+                self.block(1);
+                self.bullet = true;
+            }
+            "td" | "th" => self.space = true,
+            _ => self.block(margin(name)),
+        }
+        if name == "pre" {
+            self.preformatted += 1;
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        self.block(margin(name));
+        if name == "pre" {
+            self.preformatted = self.preformatted.saturating_sub(1);
+        }
+    }
+
+    fn block(&mut self, line_ends: usize) {
+        self.line_ends = self.line_ends.max(line_ends);
+    }
+
+    fn write(&mut self, text: &str) {
+        for c in text.chars() {
+            match c {
+                '\n' if self.preformatted > 0 => self.line_ends += 1,
+                '\r' if self.preformatted > 0 => {}
+                c if c.is_whitespace() && self.preformatted == 0 => self.space = true,
+                c => self.push(c),
+            }
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        if !self.text.is_empty() && self.line_ends > 0 {
+            self.text.extend(std::iter::repeat_n('\n', self.line_ends));
+        } else if !self.text.is_empty() && self.space {
+            self.text.push(' ');
+        }
+        if std::mem::take(&mut self.bullet) {
+            self.text.push_str("- ");
+        }
+        self.line_ends = 0;
+        self.space = false;
+        self.text.push(c);
+    }
+}
+
+/// Line ends that an element wants around it.
+fn margin(name: &str) -> usize {
+    match name {
+        "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table" | "blockquote" | "pre" | "hr" => 2,
+        "div" | "li" | "tr" | "dt" | "dd" | "section" | "article" | "header" | "footer" | "main" | "nav" | "aside"
+        | "address" | "form" | "fieldset" | "figure" | "center" | "body" => 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_lists_and_white_space() {
+        for (html, text) in [
+            ("", ""),
+            ("<p>One\r\n two</p><p class=x>Three</p>", "One two\n\nThree"),
+            ("a<br>b<br/><br>c", "a\nb\n\nc"),
+            ("<div>a</div>\n<div><div>b</div></div>", "a\nb"),
+            ("<b>bo</b>ld &amp; <i> it </i>", "bold & it"),
+            ("<ul><li>one</li>\n<li> two</li></ul>after", "- one\n- two\n\nafter"),
+            (
+                "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>",
+                "a b\nc",
+            ),
+            (
+                "<head><title>T</title><style type=\"text/css\">p{}</style></head><body>x</body>",
+                "x",
+            ),
+            ("<pre>a\n  b</pre>c", "a\n  b\n\nc"),
+            ("&nbsp;a&nbsp;b", "a b"),
+            ("<a href='https://x.test'>click</a>", "click"),
+            ("1 &lt; 2 < 3", "1 < 2 < 3"),
+        ] {
+            assert_eq!(render(html), text, "{html:?}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! How much of a message is parsed; what lies beyond is left as it is and named in the defects.
+
+/// Header fields of one header block.
+pub(crate) const FIELDS_MAX: usize = 1_000;
+/// Multipart parts inside each other.
+pub(crate) const DEPTH_MAX: usize = 100;
+/// Parts in all, multipart ones included.
+pub(crate) const PARTS_MAX: usize = 1_000;
+/// Characters of a link.
+pub(crate) const LINK_MAX: usize = 2_048;
+/// Defects that are told.
+pub(crate) const DEFECTS_MAX: usize = 100;
