@@ -64,6 +64,8 @@ mod seal;
 mod sealed;
 mod signing;
 mod transcript;
+#[cfg(test)]
+mod wycheproof_tests;
 
 pub use kem::{DecapsulationKey, EncapsulationKey};
 pub use key_error::KeyError;

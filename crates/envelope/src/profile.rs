@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum WireProfile {
     /// The interface's own.
     Service,
-    /// Those of the VaultSandbox gateway, whose published SDKs then work unchanged.
+    /// Those of the `VaultSandbox` gateway, whose published SDKs then work unchanged.
     VaultSandbox,
 }
 
