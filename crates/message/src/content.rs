@@ -75,11 +75,8 @@ fn join(passages: Vec<Passage>, attachments: Vec<Attachment>) -> Content {
     };
     for passage in passages {
         let plain = passage.plain.or_else(|| passage.html.as_deref().map(html_text::render));
-        plain.into_iter().for_each(|text| append(&mut content.text, text));
-        passage
-            .html
-            .into_iter()
-            .for_each(|html| append(&mut content.html, html));
+        append(&mut content.text, plain);
+        append(&mut content.html, passage.html);
     }
     content
 }
