@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The HTTP interface of restante (docs/spec/interface.md).
+//!
+//! A request goes router → key → extractor → handler (a few lines) → use case of `Inboxes` → shape of `wire`.
+//! The crate knows no store and no socket of SMTP; every refusal comes from the one table in [`error`].
+//!
+//! Modules, in reading order: [`server`] (connections and their deadlines), [`gate`] (what every request passes),
+//! [`router`], [`body`] and [`query`] (reading requests), the handlers `info`, `inboxes`, `emails`, [`stream`],
+//! then [`error`], [`key`], [`budget`], [`throttle`].
+
+mod answer;
+pub mod body;
+pub mod budget;
+mod emails;
+pub mod error;
+pub mod gate;
+mod inboxes;
+mod info;
+mod io;
+pub mod key;
+pub mod query;
+pub mod router;
+pub mod server;
+pub mod state;
+pub mod stream;
+pub mod throttle;
+
+pub use error::ApiError;
+pub use key::KeyDigest;
+pub use server::HttpServer;
+pub use state::{Api, ApiSettings};

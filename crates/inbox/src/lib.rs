@@ -4,7 +4,7 @@
 //! It knows no socket and no JSON of the API; time comes from a [`Clock`](restante_model::Clock).
 //!
 //! What comes out of an encrypted inbox is a [`SealedPayload`](restante_envelope::SealedPayload);
-//! the content of a plain one is the bytes themselves. [`Content`] is one or the other by the inbox's mode,
+//! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
 //! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`remove`],
@@ -25,5 +25,6 @@ pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
 pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};
 pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
-pub use read::{Content, EmailView, ListRequest, RawView, ReadError, RecipientError};
+pub use read::{Content, EmailList, EmailView, ListRequest, ReadError, RecipientError, Source};
+pub use restante_storage::Idempotency;
 pub use watch::{Watch, WatchError, Watched};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use restante_envelope::{PayloadPart, SealedPayload, Signature};
+use restante_envelope::{PayloadPart, Sealed, SealedPayload, Signature};
 use restante_model::{EmailId, ForwardPath, Inbox, InboxAddress, InboxHash, InboxMode, Timestamp};
 use restante_storage::{InboxPage, ListPage, Part, StoredEmail, SyncStatus};
 
@@ -61,13 +61,32 @@ pub enum RecipientError {
     Unavailable,
 }
 
-/// A part of an email as it leaves the server.
+/// What an email says, as it leaves the server: by the mode of its inbox, readable or sealed, never both.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// Of a plain inbox: JSON, or the message itself.
+    /// Of a plain inbox: JSON documents.
+    Plain {
+        /// Sender, recipient, subject.
+        metadata: Bytes,
+        /// The parsed content, when it was asked for.
+        parsed: Option<Bytes>,
+    },
+    /// Of an encrypted inbox: the same documents, sealed.
+    Sealed {
+        /// Sender, recipient, subject.
+        metadata: SealedPayload,
+        /// The parsed content, when it was asked for.
+        parsed: Option<SealedPayload>,
+    },
+}
+
+/// The source of an email, as it leaves the server.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Of a plain inbox: the message with this server's trace header.
     Plain(Bytes),
-    /// Of an encrypted inbox.
-    Sealed(Box<SealedPayload>),
+    /// Of an encrypted inbox: the base64 text of the same, sealed.
+    Sealed(SealedPayload),
 }
 
 /// An email as a reader gets it.
@@ -81,19 +100,8 @@ pub struct EmailView {
     pub received_at: Timestamp,
     /// Whether it was marked as read.
     pub is_read: bool,
-    /// Sender, recipient, subject.
-    pub metadata: Content,
-    /// The parsed content, when it was asked for.
-    pub parsed: Option<Content>,
-}
-
-/// The source of an email.
-#[derive(Debug, Clone)]
-pub struct RawView {
-    /// The email's id.
-    pub id: EmailId,
-    /// The message with this server's trace header; sealed, its base64 text.
-    pub raw: Content,
+    /// What it says.
+    pub content: Content,
 }
 
 /// One page of a listing.
@@ -205,27 +213,28 @@ impl Inboxes {
     ///
     /// # Errors
     /// [`ReadError::NoEmail`], [`ReadError::Unavailable`], [`ReadError::Damaged`].
-    pub async fn raw(&self, inbox: &Inbox, id: EmailId) -> Result<RawView, ReadError> {
-        let raw = match inbox.mode {
+    pub async fn raw(&self, inbox: &Inbox, id: EmailId) -> Result<Source, ReadError> {
+        match inbox.mode {
             InboxMode::Plain => {
                 let email = self.stored(inbox, id, &[Part::Facts, Part::Raw]).await?;
                 let facts = Facts::from_bytes(required(&email, Part::Facts)?).map_err(damaged(id))?;
                 let raw = required(&email, Part::Raw)?;
                 let shown = content::with_trace(raw, &facts.session, &self.policy().hostname, id);
-                Content::Plain(shown.into())
+                Ok(Source::Plain(shown.into()))
             }
             InboxMode::Encrypted { .. } => {
                 let email = self.stored(inbox, id, &[Part::Raw, Part::RawSignature]).await?;
-                self.signed(inbox, &email, LatePart::Raw).await?
+                Ok(Source::Sealed(self.signed(inbox, &email, LatePart::Raw).await?))
             }
-        };
-        Ok(RawView { id, raw })
+        }
     }
 
-    /// The metadata of an email, as the live stream shows it; `None` if it was deleted meanwhile.
-    pub(crate) async fn metadata(&self, inbox: &Inbox, id: EmailId) -> Result<Option<Content>, ReadError> {
-        let email = self.store().email(inbox.key, id, &[Part::Metadata], self.now()).await?;
-        email.map(|email| self.metadata_of(inbox, &email)).transpose()
+    /// What the live stream shows of an email; `None` if it was deleted meanwhile.
+    pub(crate) async fn headline(&self, inbox: &Inbox, id: EmailId) -> Result<Option<Content>, ReadError> {
+        match self.store().email(inbox.key, id, &[Part::Metadata], self.now()).await? {
+            Some(email) => Ok(Some(self.content(inbox, &email, false).await?)),
+            None => Ok(None),
+        }
     }
 
     async fn stored(&self, inbox: &Inbox, id: EmailId, parts: &[Part]) -> Result<StoredEmail, ReadError> {
@@ -236,12 +245,7 @@ impl Inboxes {
     }
 
     async fn view(&self, inbox: &Inbox, email: StoredEmail, include_content: bool) -> Result<EmailView, ReadError> {
-        let parsed = match (include_content, &inbox.mode) {
-            (false, _) => None,
-            (true, InboxMode::Plain) => Some(Content::Plain(self.parsed(&email).await?)),
-            (true, InboxMode::Encrypted { .. }) => Some(self.signed(inbox, &email, LatePart::Parsed).await?),
-        };
-        let metadata = self.metadata_of(inbox, &email)?;
+        let content = self.content(inbox, &email, include_content).await?;
         let StoredEmail {
             id,
             received_at,
@@ -253,18 +257,31 @@ impl Inboxes {
             inbox: inbox.hash,
             received_at,
             is_read,
-            metadata,
-            parsed,
+            content,
         })
     }
 
-    fn metadata_of(&self, inbox: &Inbox, email: &StoredEmail) -> Result<Content, ReadError> {
-        let bytes = required(email, Part::Metadata)?;
+    async fn content(&self, inbox: &Inbox, email: &StoredEmail, whole: bool) -> Result<Content, ReadError> {
+        let metadata = required(email, Part::Metadata)?;
         match inbox.mode {
-            InboxMode::Plain => Ok(Content::Plain(bytes.clone())),
+            InboxMode::Plain => {
+                let parsed = if whole { Some(self.parsed(email).await?) } else { None };
+                Ok(Content::Plain {
+                    metadata: metadata.clone(),
+                    parsed,
+                })
+            }
             InboxMode::Encrypted { .. } => {
-                let (signature, sealed) = parts::signed_from_bytes(bytes).map_err(damaged(email.id))?;
-                Ok(self.payload(sealed, PayloadPart::Metadata, signature))
+                let parsed = if whole {
+                    Some(self.signed(inbox, email, LatePart::Parsed).await?)
+                } else {
+                    None
+                };
+                let (signature, sealed) = parts::signed_from_bytes(metadata).map_err(damaged(email.id))?;
+                Ok(Content::Sealed {
+                    metadata: self.payload(sealed, PayloadPart::Metadata, signature),
+                    parsed,
+                })
             }
         }
     }
@@ -283,7 +300,7 @@ impl Inboxes {
     }
 
     /// A sealed part with its signature, which is made, and kept, at the first read.
-    async fn signed(&self, inbox: &Inbox, email: &StoredEmail, part: LatePart) -> Result<Content, ReadError> {
+    async fn signed(&self, inbox: &Inbox, email: &StoredEmail, part: LatePart) -> Result<SealedPayload, ReadError> {
         let mac_key = self.shared.keys.mac.as_slice();
         let sealed = parts::unsigned_from_bytes(mac_key, email.id, part.payload(), required(email, part.stored())?)
             .map_err(damaged(email.id))?;
@@ -310,15 +327,9 @@ impl Inboxes {
         Ok(self.payload(sealed, part.payload(), signature))
     }
 
-    fn payload(&self, sealed: restante_envelope::Sealed, part: PayloadPart, signature: Signature) -> Content {
-        let payload = SealedPayload::new(
-            sealed,
-            self.policy().profile,
-            part,
-            signature,
-            self.verifying_key().clone(),
-        );
-        Content::Sealed(Box::new(payload))
+    fn payload(&self, sealed: Sealed, part: PayloadPart, signature: Signature) -> SealedPayload {
+        let (profile, key) = (self.policy().profile, self.verifying_key().clone());
+        SealedPayload::new(sealed, profile, part, signature, key)
     }
 }
 

@@ -32,8 +32,8 @@ pub struct Watched {
     pub inbox: InboxHash,
     /// Its id.
     pub email: EmailId,
-    /// Sender, recipient, subject.
-    pub metadata: Content,
+    /// Sender, recipient, subject; never more.
+    pub content: Content,
 }
 
 /// A live subscription to some inboxes, each in the life it had when the watch began.
@@ -115,11 +115,11 @@ impl Watch {
                 continue;
             };
             // An email that was deleted meanwhile is no longer an arrival.
-            if let Some(metadata) = self.inboxes.metadata(inbox, arrival.email).await? {
+            if let Some(content) = self.inboxes.headline(inbox, arrival.email).await? {
                 return Ok(Watched {
                     inbox: inbox.hash,
                     email: arrival.email,
-                    metadata,
+                    content,
                 });
             }
         }

@@ -50,10 +50,10 @@ pub enum RecordContent {
     #[serde(rename_all = "camelCase")]
     Encrypted {
         /// Sender, recipient, subject.
-        encrypted_metadata: Box<SealedPayload>,
+        encrypted_metadata: SealedPayload,
         /// The parsed content.
         #[serde(skip_serializing_if = "Option::is_none")]
-        encrypted_parsed: Option<Box<SealedPayload>>,
+        encrypted_parsed: Option<SealedPayload>,
     },
 }
 
@@ -80,7 +80,7 @@ pub enum RawContent {
     #[serde(rename_all = "camelCase")]
     Encrypted {
         /// The sealed text.
-        encrypted_raw: Box<SealedPayload>,
+        encrypted_raw: SealedPayload,
     },
 }
 

@@ -1,0 +1,185 @@
+//! The one table from errors to HTTP.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+use restante_inbox::{CreateError, ReadError};
+use restante_wire::ErrorBody;
+use std::time::Duration;
+
+/// How long a client should wait when the server is out of something, in seconds.
+const RETRY_SECS: u64 = 1;
+
+/// Why a request is refused.
+///
+/// Texts of 404 are read by clients: they look for the first of the words webhook, inbox, email before "not found".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// 400, with one text or several field errors; never empty.
+    #[error("the request is invalid")]
+    Invalid(Vec<String>),
+    /// 401.
+    #[error("no key")]
+    MissingKey,
+    /// 401.
+    #[error("a wrong key")]
+    InvalidKey,
+    /// 403: the Host header names another server (DNS rebinding).
+    #[error("a foreign host")]
+    ForeignHost,
+    /// 403: switched off by the setting named.
+    #[error("switched off by {0}")]
+    Disabled(&'static str),
+    /// 404.
+    #[error("no such route")]
+    NoRoute(String),
+    /// 404, with the address asked for.
+    #[error("no such inbox")]
+    NoInbox(String),
+    /// 404, with the id asked for.
+    #[error("no such email")]
+    NoEmail(String),
+    /// 405.
+    #[error("method not allowed")]
+    Method(String),
+    /// 408: the body did not arrive in time.
+    #[error("the body is late")]
+    LateBody,
+    /// 409, with its text.
+    #[error("a conflict")]
+    Conflict(&'static str),
+    /// 413, with the limit in bytes.
+    #[error("the body is too large")]
+    TooLarge(usize),
+    /// 415.
+    #[error("the body is not JSON")]
+    MediaType,
+    /// 429, with the time to wait.
+    #[error("too many requests")]
+    TooMany(Duration),
+    /// 500; what happened is in the log under the request's id.
+    #[error("an internal error")]
+    Internal,
+    /// 503: the store cannot work now.
+    #[error("the storage is unavailable")]
+    Unavailable,
+    /// 503: no memory for the answer, or no free alias.
+    #[error("the server is busy")]
+    Busy,
+    /// 504: the answer took too long.
+    #[error("the deadline passed")]
+    Deadline,
+}
+
+impl ApiError {
+    /// A 400 with one text.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid(vec![message.into()])
+    }
+
+    /// What a failed read of an email, or of its inbox, means for a request that named them.
+    pub(crate) fn reading(error: ReadError, address: &str, email: &str) -> Self {
+        match error {
+            ReadError::NoInbox => Self::NoInbox(address.to_owned()),
+            ReadError::NoEmail => Self::NoEmail(email.to_owned()),
+            ReadError::Unavailable => Self::Unavailable,
+            ReadError::Damaged(id) => {
+                let id = id.map(|id| id.to_string());
+                tracing::error!(
+                    address,
+                    email = id.as_deref().unwrap_or(email),
+                    "a stored email is damaged"
+                );
+                Self::Internal
+            }
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Invalid(_) => StatusCode::BAD_REQUEST,
+            Self::MissingKey | Self::InvalidKey => StatusCode::UNAUTHORIZED,
+            Self::ForeignHost | Self::Disabled(_) => StatusCode::FORBIDDEN,
+            Self::NoRoute(_) | Self::NoInbox(_) | Self::NoEmail(_) => StatusCode::NOT_FOUND,
+            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::LateBody => StatusCode::REQUEST_TIMEOUT,
+            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unavailable | Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Deadline => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    fn messages(&self) -> Vec<String> {
+        let message = match self {
+            Self::Invalid(messages) => return messages.clone(),
+            Self::MissingKey => "Missing X-API-Key header".to_owned(),
+            Self::InvalidKey => "Invalid API key".to_owned(),
+            Self::ForeignHost => {
+                "Host header must name this machine: localhost, 127.0.0.1 or [::1] (set SVC_SERVER_HOST to serve others)"
+                    .to_owned()
+            }
+            Self::Disabled(setting) => format!("Switched off by the setting {setting}"),
+            Self::NoRoute(path) => format!("Route not found: {path}"),
+            Self::NoInbox(address) => format!("Inbox not found: {address}"),
+            Self::NoEmail(id) => format!("Email not found: {id}"),
+            Self::Method(method) => format!("Method not allowed: {method}"),
+            Self::LateBody => "Request body did not arrive in time".to_owned(),
+            Self::Conflict(text) => (*text).to_owned(),
+            Self::TooLarge(limit) => format!("Request body must be at most {limit} bytes"),
+            Self::MediaType => "Content-Type must be application/json".to_owned(),
+            Self::TooMany(_) => "Too many requests".to_owned(),
+            Self::Internal => "Internal server error".to_owned(),
+            Self::Unavailable => "Storage is unavailable, try again later".to_owned(),
+            Self::Busy => "Server is busy, try again later".to_owned(),
+            Self::Deadline => "The answer took too long, try again later".to_owned(),
+        };
+        vec![message]
+    }
+}
+
+impl From<CreateError> for ApiError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Invalid(errors) => Self::Invalid(errors.iter().map(ToString::to_string).collect()),
+            CreateError::AddressTaken => Self::Conflict("An inbox with this email address already exists"),
+            CreateError::KeyTaken => Self::Conflict("An inbox with the same client KEM public key already exists"),
+            CreateError::IdempotencyReused => Self::Conflict("Idempotency-Key was used with another request body"),
+            CreateError::NoAlias => Self::Busy,
+            CreateError::Unavailable(_) => Self::Unavailable,
+        }
+    }
+}
+
+/// Answered with the request's id put in for a 500: see [`crate::gate`].
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response<Body> {
+        let status = self.status();
+        let body = ErrorBody::new(
+            status.as_u16(),
+            self.messages(),
+            status.canonical_reason().unwrap_or("Error"),
+        );
+        let mut response = Response::new(Body::from(serde_json::to_vec(&body).expect("texts serialise")));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        match &self {
+            Self::MissingKey | Self::InvalidKey => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"));
+            }
+            Self::TooMany(wait) => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+            }
+            Self::Unavailable | Self::Busy => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECS));
+            }
+            _ => {}
+        }
+        response
+    }
+}

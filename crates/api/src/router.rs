@@ -1,0 +1,37 @@
+//! The routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::routing::{get, patch, post};
+
+use crate::error::ApiError;
+use crate::state::Api;
+use crate::{emails, inboxes, info, stream};
+
+/// Every route of the interface that exists, with one answer for those that do not.
+pub fn router(api: Arc<Api>) -> Router {
+    Router::new()
+        .route("/health/live", get(info::live))
+        .route("/health/ready", get(info::ready))
+        .route("/api/check-key", get(info::check_key))
+        .route("/api/server-info", get(info::server_info))
+        .route(
+            "/api/inboxes",
+            post(inboxes::create).get(inboxes::list).delete(inboxes::delete_all),
+        )
+        .route("/api/inboxes/{address}", get(inboxes::show).delete(inboxes::delete))
+        .route("/api/inboxes/{address}/sync", get(inboxes::sync))
+        .route("/api/inboxes/{address}/emails", get(emails::list))
+        .route(
+            "/api/inboxes/{address}/emails/{id}",
+            get(emails::show).delete(emails::delete),
+        )
+        .route("/api/inboxes/{address}/emails/{id}/raw", get(emails::raw))
+        .route("/api/inboxes/{address}/emails/{id}/read", patch(emails::mark_read))
+        .route(stream::PATH, get(stream::events))
+        .fallback(async |uri: Uri| ApiError::NoRoute(uri.path().to_owned()))
+        .method_not_allowed_fallback(async |method: Method| ApiError::Method(method.to_string()))
+        .with_state(api)
+}

@@ -1,0 +1,124 @@
+//! Connections: hyper with deadlines of our own, and a graceful end.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::gate;
+use crate::io::{Busy, BusyGuard, Deadlined};
+use crate::router::router;
+use crate::state::Api;
+
+/// How long the accept loop rests when the process has run out of something.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A bound socket that serves the API.
+#[derive(Debug)]
+pub struct HttpServer {
+    socket: TcpListener,
+    api: Arc<Api>,
+}
+
+impl HttpServer {
+    /// Wraps a bound socket.
+    pub fn new(socket: TcpListener, api: Arc<Api>) -> Self {
+        Self { socket, api }
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Serves until the API stops; connections finish the request under way.
+    pub async fn run(self) {
+        let router = router(Arc::clone(&self.api));
+        loop {
+            let accepted = tokio::select! {
+                () = self.api.stop.cancelled() => return,
+                accepted = self.socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    let _ = stream.set_nodelay(true);
+                    self.api
+                        .tasks
+                        .spawn(serve(stream, peer, Arc::clone(&self.api), router.clone()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "an HTTP connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, api: Arc<Api>, router: Router) {
+    let busy = Busy::default();
+    let io = TokioIo::new(Deadlined::new(stream, busy.clone()));
+    let stop = api.stop.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (api, router, guard) = (Arc::clone(&api), router.clone(), busy.begin());
+        async move {
+            let response = gate::answer(&api, router, request.map(Body::new), peer).await;
+            Ok::<_, Infallible>(response.map(|body| BusyBody { body, _guard: guard }))
+        }
+    });
+    // The deadlines are those of `Deadlined`; hyper's own would run while a connection rests.
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .serve_connection(io, service);
+    tokio::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "an HTTP connection broke");
+    }
+}
+
+/// A body that keeps its connection busy until it is sent.
+struct BusyBody {
+    body: Body,
+    _guard: BusyGuard,
+}
+
+impl HttpBody for BusyBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

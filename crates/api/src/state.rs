@@ -1,0 +1,77 @@
+//! What all requests share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use restante_inbox::Inboxes;
+use restante_wire::ServerInfo;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::budget::Budget;
+use crate::key::KeyDigest;
+use crate::throttle::Throttle;
+
+/// Requests with a missing or wrong key that one address may send in a minute.
+const FAILED_KEYS: u32 = 20;
+
+/// The settings of the HTTP side.
+#[derive(Debug, Clone)]
+pub struct ApiSettings {
+    /// What `GET /api/server-info` says.
+    pub info: ServerInfo,
+    /// Digest of the API key.
+    pub key: KeyDigest,
+    /// Whether `DELETE /api/inboxes` is allowed.
+    pub allow_clear_all: bool,
+    /// Whether the Host header must name this machine: so on the loopback default, against DNS rebinding.
+    pub local_hosts_only: bool,
+    /// Requests of one address in a window; `None` is no limit.
+    pub throttle: Option<(u32, Duration)>,
+    /// Memory for answers being made.
+    pub max_inflight_bytes: usize,
+    /// Pause between keep-alive comments of a stream.
+    pub keep_alive: Duration,
+}
+
+/// What all requests share; the state of the router.
+#[derive(Debug)]
+pub struct Api {
+    pub(crate) inboxes: Inboxes,
+    pub(crate) settings: ApiSettings,
+    pub(crate) budget: Budget,
+    pub(crate) failed_keys: Throttle,
+    pub(crate) throttle: Option<Throttle>,
+    /// Runs the streams.
+    pub(crate) tasks: TaskTracker,
+    /// Ends the streams.
+    pub(crate) stop: CancellationToken,
+    ready: AtomicBool,
+}
+
+impl Api {
+    /// Puts the HTTP side together; streams run on `tasks` and end with `stop`.
+    pub fn new(inboxes: Inboxes, settings: ApiSettings, tasks: TaskTracker, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            inboxes,
+            budget: Budget::new(settings.max_inflight_bytes),
+            failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
+            throttle: settings.throttle.map(|(limit, window)| Throttle::new(limit, window)),
+            settings,
+            tasks,
+            stop,
+            ready: AtomicBool::new(false),
+        })
+    }
+
+    /// All listeners are bound.
+    pub fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// Whether mail is taken now: listeners bound, the last sync succeeded, not stopping.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire) && self.inboxes.is_available() && !self.stop.is_cancelled()
+    }
+}
