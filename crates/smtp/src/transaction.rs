@@ -79,6 +79,11 @@ impl Draft {
         }
     }
 
+    /// Whether the recipient would be one too many.
+    pub(crate) fn is_full(&self, recipient: &ForwardPath, limit: usize) -> bool {
+        self.recipients.len() >= limit && !self.recipients.contains(recipient)
+    }
+
     /// Bytes that the message may still take of what is reserved; allocates for so much of it as is about to come, and
     /// never beyond the reservation.
     pub(crate) fn make_room(&mut self, incoming: usize) -> usize {

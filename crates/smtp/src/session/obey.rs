@@ -151,7 +151,7 @@ impl Session {
             None if self.client.is_none() => wording::HELO_FIRST,
             None => wording::MAIL_FIRST,
             Some(draft) if draft.chunked => wording::BDAT_BEGUN,
-            Some(draft) if draft.recipients.len() >= self.config.max_recipients => wording::TOO_MANY_RECIPIENTS,
+            Some(draft) if draft.is_full(&recipient, self.config.max_recipients) => wording::TOO_MANY_RECIPIENTS,
             Some(draft) if !draft.parameters.smtputf8 && !is_ascii(&recipient) => wording::NEEDS_SMTPUTF8,
             Some(_) => {
                 self.pending = Some(Pending::Recipient(recipient.clone()));
