@@ -3,12 +3,14 @@
 //! A method of [`Store`] is an operation of the domain and one atomic, durable step.
 //! The crate knows nothing of SMTP, HTTP, JSON or sealing: the parts of an email are opaque bytes to it.
 //!
-//! Modules, in reading order: [`store`], [`bus`].
+//! Modules, in reading order: [`store`], [`bus`], [`embedded`].
 
 pub mod bus;
+pub mod embedded;
 pub mod store;
 
 pub use bus::{Bus, Notice, Subscription};
+pub use embedded::{Embedded, EmbeddedConfig, OpenError, Recovery, Stamp};
 pub use store::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Idempotency, InboxPage, ListPage, NewEmail, NewInbox, Part,
     ReadError, Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,

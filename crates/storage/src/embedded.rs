@@ -1,0 +1,309 @@
+//! The embedded backend: an append-only segment log that is the truth, and an index that can be made from it.
+//!
+//! A call that writes goes through one committer thread: it is *decided* on what all calls before it leave, its
+//! records are appended to the log with those of whatever else is queued, one sync makes them durable, and one
+//! atomic batch makes them visible in the index.
+//! Readers use the index directly and read content from the segments.
+//!
+//! Modules, in reading order: `record` (the format), `log`, `scan` and `segments` (the files), `rows`, `index` and
+//! `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
+//! `replay`, `stamp`, `marker` and `open` (the start), `cache`, `lists`, `read` and `shared` (the readers).
+
+mod apply;
+mod cache;
+mod commit;
+mod decide;
+mod index;
+mod lists;
+mod log;
+mod marker;
+mod open;
+mod read;
+mod record;
+mod replay;
+mod rows;
+mod scan;
+mod segments;
+mod shared;
+mod stamp;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+
+pub use open::{EmbeddedConfig, OpenError, Recovery};
+pub use stamp::Stamp;
+
+use crate::{
+    AcceptError, Arrival, CreateError, Created, EmailPage, InboxPage, ListPage, NewEmail, NewInbox, Part, ReadError,
+    Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
+};
+use commit::{Committer, Message, Submitted};
+use decide::{Creation, Operation};
+use index::Rows;
+use shared::Shared;
+
+/// Calls that wait for the committer, at most; more wait at the door.
+const QUEUE: usize = 1024;
+/// Rows that a read goes through on a thread of the runtime; longer reads run beside it.
+const INLINE_ROWS: usize = 256;
+
+/// A store in one directory of this machine.
+///
+/// Dropped without [`Store::close`] it loses nothing, but the next start may have to make the index anew.
+pub struct Embedded {
+    shared: Arc<Shared>,
+    queue: Option<mpsc::Sender<Message>>,
+    committer: Option<JoinHandle<()>>,
+    recovery: Recovery,
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded")
+            .field("path", &self.shared.dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Embedded {
+    /// Opens the store in a directory, or makes a new one there. Blocks until the index is up to date.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing runs and nothing is locked then.
+    pub fn open(config: &EmbeddedConfig) -> Result<Self, OpenError> {
+        let opened = open::open(config)?;
+        let shared = Arc::new(Shared::new(config.path.clone(), opened.index));
+        let (queue, calls) = mpsc::channel(QUEUE);
+        let committer = Committer {
+            shared: Arc::clone(&shared),
+            log: opened.log,
+            queue: calls,
+            min_free_bytes: config.min_free_bytes,
+            index_dir: opened.index_dir,
+            lock: opened.lock,
+        };
+        let committer = std::thread::Builder::new()
+            .name("committer".to_owned())
+            .spawn(move || committer.run())
+            .map_err(|error| OpenError::NotUsable {
+                path: config.path.clone(),
+                error,
+            })?;
+        Ok(Self {
+            shared,
+            queue: Some(queue),
+            committer: Some(committer),
+            recovery: opened.recovery,
+        })
+    }
+
+    /// What opening had to do.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// Hands a call to the committer and waits until it is durable.
+    async fn commit<O: Operation>(&self, operation: O) -> Result<O::Answer, Unavailable> {
+        if !self.shared.is_available() {
+            return Err(Unavailable);
+        }
+        let (reply, answer) = oneshot::channel();
+        let job = Submitted::new(operation, reply);
+        let queue = self.queue.as_ref().ok_or(Unavailable)?;
+        queue
+            .send(Message::Call(Box::new(job)))
+            .await
+            .map_err(|_| Unavailable)?;
+        answer.await.map_err(|_| Unavailable)?
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(committer) = self.committer.take() {
+            // It ends with the group under way; its panic was reported where it happened.
+            let _ = committer.join();
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Embedded {
+    async fn create_inbox(&self, new: NewInbox, now: Timestamp) -> Result<Created, CreateError> {
+        match self.commit(decide::Create { new, now }).await?? {
+            Creation::New => Ok(Created::New),
+            Creation::Repeated(inbox) => {
+                let first = self.shared.inbox_of_key(inbox).await.map_err(|_| Unavailable)?;
+                Ok(Created::Repeated(first.ok_or(Unavailable)?))
+            }
+        }
+    }
+
+    async fn inbox(&self, address: &InboxAddress, now: Timestamp) -> Result<Option<Arc<Inbox>>, ReadError> {
+        let found = match self.shared.inboxes.at_address(address) {
+            Some(inbox) => Some(inbox),
+            None => self.shared.inbox_at(|index| index.at_address(address.as_str())).await?,
+        };
+        Ok(found.filter(|inbox| !inbox.is_expired(now)))
+    }
+
+    async fn inbox_by_hash(&self, hash: &InboxHash, now: Timestamp) -> Result<Option<Arc<Inbox>>, ReadError> {
+        let found = match self.shared.inboxes.at_hash(hash) {
+            Some(inbox) => Some(inbox),
+            None => self.shared.inbox_at(|index| index.at_hash(hash)).await?,
+        };
+        Ok(found.filter(|inbox| !inbox.is_expired(now)))
+    }
+
+    async fn inboxes(&self, after: Option<InboxHash>, limit: usize, now: Timestamp) -> Result<InboxPage, ReadError> {
+        self.shared
+            .blocking(move |shared| shared.inboxes(after, limit, now))
+            .await
+    }
+
+    async fn accept(&self, emails: Vec<NewEmail>, now: Timestamp) -> Result<Vec<Arrival>, AcceptError> {
+        self.commit(decide::Accept { emails, now }).await?
+    }
+
+    async fn list(&self, inbox: InboxKey, page: ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
+        if page.parts.is_empty() && page.max_rows <= INLINE_ROWS {
+            return self.shared.list(inbox, &page, now);
+        }
+        self.shared.blocking(move |shared| shared.list(inbox, &page, now)).await
+    }
+
+    async fn email(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        parts: &[Part],
+        now: Timestamp,
+    ) -> Result<Option<StoredEmail>, ReadError> {
+        if parts.is_empty() {
+            return self.shared.email(inbox, email, parts, now);
+        }
+        let parts = parts.to_vec();
+        self.shared
+            .blocking(move |shared| shared.email(inbox, email, &parts, now))
+            .await
+    }
+
+    async fn sync(&self, inbox: InboxKey, now: Timestamp) -> Result<Option<SyncStatus>, ReadError> {
+        if self.shared.sync_cost(inbox)? <= INLINE_ROWS as u64 {
+            return self.shared.sync(inbox, now);
+        }
+        self.shared.blocking(move |shared| shared.sync(inbox, now)).await
+    }
+
+    async fn last_sequence(&self) -> Result<u64, ReadError> {
+        Ok(self.shared.index()?.meta()?.last_sequence)
+    }
+
+    async fn sequence_of(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, ReadError> {
+        self.shared.sequence_of(inbox, email)
+    }
+
+    async fn arrivals(
+        &self,
+        inbox: InboxKey,
+        after: u64,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Arrival>, ReadError> {
+        if limit <= INLINE_ROWS {
+            return self.shared.arrivals(inbox, after, limit, now);
+        }
+        self.shared
+            .blocking(move |shared| shared.arrivals(inbox, after, limit, now))
+            .await
+    }
+
+    async fn mark_read(&self, inbox: InboxKey, email: EmailId, now: Timestamp) -> Result<bool, Unavailable> {
+        self.commit(decide::MarkRead { inbox, email, now }).await
+    }
+
+    async fn attach(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        part: Part,
+        bytes: Bytes,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        self.commit(decide::Attach {
+            inbox,
+            email,
+            part,
+            bytes,
+            now,
+        })
+        .await
+    }
+
+    async fn delete_email(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        reason: RemovalReason,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        self.commit(decide::Delete {
+            inbox,
+            email,
+            reason,
+            now,
+        })
+        .await
+    }
+
+    async fn retire(&self, inboxes: &[InboxKey], reason: RemovalReason, now: Timestamp) -> Result<usize, Unavailable> {
+        let inboxes = inboxes.to_vec();
+        self.commit(decide::Retire { inboxes, reason, now }).await
+    }
+
+    async fn retire_expired(&self, limit: usize, now: Timestamp) -> Result<usize, Unavailable> {
+        self.commit(decide::RetireExpired { limit, now }).await
+    }
+
+    async fn reap(&self, limit: usize, now: Timestamp) -> Result<Reaped, Unavailable> {
+        self.commit(decide::Reap { limit, now }).await
+    }
+
+    async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {
+        self.shared.next_expiry()
+    }
+
+    async fn usage(&self) -> Result<Usage, ReadError> {
+        let meta = self.shared.index()?.meta()?;
+        Ok(Usage {
+            inboxes: meta.inboxes,
+            emails: meta.emails,
+            live_bytes: meta.live_bytes,
+        })
+    }
+
+    fn is_available(&self) -> bool {
+        self.shared.is_available()
+    }
+
+    async fn close(&self) {
+        let (closed, done) = oneshot::channel();
+        if let Some(queue) = &self.queue
+            && queue.send(Message::Close(closed)).await.is_ok()
+        {
+            // An error means that the committer ended before: then the store is closed as well.
+            let _ = done.await;
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The committer: one thread that decides calls in turn, writes them in groups and syncs once a group.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use restante_model::{InboxHash, InboxKey};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::apply::apply;
+use super::decide::{Operation, Room};
+use super::index::{Index, IndexError, Rows};
+use super::log::Log;
+use super::marker;
+use super::record::{Head, Record};
+use super::replay::{self, ReplayError};
+use super::shared::{Shared, segments_dir};
+use super::view::View;
+use crate::Unavailable;
+
+/// Calls in a group, at most.
+const GROUP_CALLS: usize = 256;
+/// Bytes in a group; the call that exceeds them is the last.
+const GROUP_BYTES: usize = 8 * 1024 * 1024;
+/// How often the index is handed to the kernel while there are writes.
+const FLUSH_EVERY: Duration = Duration::from_secs(3);
+/// Pause between attempts to reopen a failed backend.
+const REOPEN_EVERY: Duration = Duration::from_millis(200);
+
+/// What the queue of the committer holds.
+pub(super) enum Message {
+    /// A call.
+    Call(Box<dyn Job>),
+    /// The end: everything before it is written first.
+    Close(oneshot::Sender<()>),
+}
+
+/// An [`Operation`] with someone who waits for its answer.
+pub(super) trait Job: Send {
+    /// Bytes of content.
+    fn bytes(&self) -> usize;
+    /// See [`Operation::decide`]; called once.
+    fn decide(&mut self, view: &View<'_>, room: Room) -> Result<Vec<Record>, IndexError>;
+    /// Tells the one who waits: the answer if it is durable, [`Unavailable`] if not.
+    fn finish(self: Box<Self>, outcome: Outcome);
+}
+
+/// What became of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Durable,
+    Unknown,
+}
+
+/// Where the answer of an operation goes.
+pub(super) type Reply<O> = oneshot::Sender<Result<<O as Operation>::Answer, Unavailable>>;
+
+/// The [`Job`] of one operation.
+pub(super) struct Submitted<O: Operation> {
+    operation: Option<O>,
+    answer: Option<O::Answer>,
+    reply: Reply<O>,
+}
+
+impl<O: Operation> Submitted<O> {
+    pub(super) fn new(operation: O, reply: Reply<O>) -> Self {
+        Self {
+            operation: Some(operation),
+            answer: None,
+            reply,
+        }
+    }
+}
+
+impl<O: Operation> Job for Submitted<O> {
+    fn bytes(&self) -> usize {
+        self.operation.as_ref().map_or(0, Operation::bytes)
+    }
+
+    fn decide(&mut self, view: &View<'_>, room: Room) -> Result<Vec<Record>, IndexError> {
+        let Some(operation) = self.operation.take() else {
+            return Ok(Vec::new());
+        };
+        let decision = operation.decide(view, room)?;
+        self.answer = Some(decision.answer);
+        Ok(decision.records)
+    }
+
+    fn finish(self: Box<Self>, outcome: Outcome) {
+        let answer = self.answer.filter(|_| outcome == Outcome::Durable).ok_or(Unavailable);
+        // Whoever waited may have gone; what is written stays written.
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Why a group failed, which decides what must be opened again.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the log failed: {0}")]
+    Log(#[from] io::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// The writing side of the backend.
+pub(super) struct Committer {
+    pub(super) shared: Arc<Shared>,
+    pub(super) log: Log,
+    pub(super) queue: mpsc::Receiver<Message>,
+    pub(super) min_free_bytes: u64,
+    pub(super) index_dir: std::path::PathBuf,
+    /// Keeps other instances out for as long as this thread lives.
+    pub(super) lock: File,
+}
+
+impl Committer {
+    /// Works until the store is closed or dropped.
+    pub(super) fn run(mut self) {
+        let mut flushed_at = Instant::now();
+        while let Some(message) = self.queue.blocking_recv() {
+            let (jobs, close) = self.gather(message);
+            if let Err(failure) = self.commit_all(jobs) {
+                tracing::error!(error = %failure, "the store cannot write; it is unavailable until it has reopened itself");
+                self.shared.set_available(false);
+                if !self.reopen_until_it_works(matches!(failure, Failure::Index(_))) {
+                    return;
+                }
+            }
+            if let Some(closed) = close {
+                self.close();
+                let _ = closed.send(());
+                return;
+            }
+            if flushed_at.elapsed() >= FLUSH_EVERY {
+                self.flush();
+                flushed_at = Instant::now();
+            }
+        }
+        // The index is let go before the lock is, so that the next instance can open it.
+        self.shared.replace_index(None);
+    }
+
+    /// Takes what is queued, without waiting for more.
+    fn gather(&mut self, first: Message) -> (VecDeque<Box<dyn Job>>, Option<oneshot::Sender<()>>) {
+        let mut jobs = VecDeque::new();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Message::Call(job) => {
+                    bytes += job.bytes();
+                    jobs.push_back(job);
+                }
+                Message::Close(closed) => return (jobs, Some(closed)),
+            }
+            let is_full = jobs.len() >= GROUP_CALLS || bytes >= GROUP_BYTES;
+            next = if is_full { None } else { self.queue.try_recv().ok() };
+        }
+        (jobs, None)
+    }
+
+    /// Decides and commits; whatever happens, every job is finished.
+    fn commit_all(&mut self, mut jobs: VecDeque<Box<dyn Job>>) -> Result<(), Failure> {
+        let mut decided = Vec::with_capacity(jobs.len());
+        let done = self.commit_in_turn(&mut jobs, &mut decided);
+        if done.is_err() {
+            self.log.discard();
+            for job in decided.into_iter().chain(jobs) {
+                job.finish(Outcome::Unknown);
+            }
+        }
+        done
+    }
+
+    fn commit_in_turn(
+        &mut self,
+        jobs: &mut VecDeque<Box<dyn Job>>,
+        decided: &mut Vec<Box<dyn Job>>,
+    ) -> Result<(), Failure> {
+        // Without an index there is a rebuild under way, and commits wait for it.
+        let index = self.shared.index().map_err(|Unavailable| IndexError::Missing)?;
+        let free = self.free_bytes()?;
+        let mut group = Group::new(&index)?;
+        while let Some(mut job) = jobs.pop_front() {
+            let room = Room(free.saturating_sub(self.log.staged_bytes()));
+            let records = job.decide(&group.view, room);
+            decided.push(job);
+            let records = records?;
+            if records.is_empty() {
+                continue;
+            }
+            if !self.log.fits(&records) {
+                // The last job waits for the next group: its records are not in this one.
+                let last = decided.pop();
+                self.commit(&mut group, decided)?;
+                decided.extend(last);
+                self.log.roll()?;
+            }
+            group.stage(&mut self.log, records)?;
+        }
+        self.commit(&mut group, decided)
+    }
+
+    /// Makes the group durable, then visible, then answers.
+    fn commit(&mut self, group: &mut Group<'_>, decided: &mut Vec<Box<dyn Job>>) -> Result<(), Failure> {
+        if group.view.len() > 0 {
+            self.log.commit()?;
+            let retired = std::mem::take(&mut group.retired);
+            self.shared.inboxes.retire(&retired, || {
+                let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
+                group.view.write()
+            })?;
+        }
+        for job in decided.drain(..) {
+            job.finish(Outcome::Durable);
+        }
+        Ok(())
+    }
+
+    /// Bytes that mail may take before the floor is reached.
+    fn free_bytes(&self) -> io::Result<u64> {
+        let disk = rustix::fs::statvfs(&self.shared.dir)?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        Ok(free.saturating_sub(self.min_free_bytes))
+    }
+
+    fn flush(&self) {
+        // A failure shows again at the next write to the index, which handles it.
+        if let Ok(index) = self.shared.index()
+            && let Err(error) = index.flush()
+        {
+            tracing::warn!(%error, "cannot flush the index");
+        }
+    }
+
+    /// Tries again and again to reopen what failed, refusing calls meanwhile; `false` if the store ends before.
+    fn reopen_until_it_works(&mut self, mut is_index_failed: bool) -> bool {
+        loop {
+            match self.reopen(&mut is_index_failed) {
+                Ok(()) => {
+                    tracing::info!("the store has reopened itself and is available");
+                    self.shared.set_available(true);
+                    return true;
+                }
+                Err(error) => tracing::error!(%error, "the store cannot reopen itself"),
+            }
+            if !self.refuse_queued() {
+                return false;
+            }
+            std::thread::sleep(REOPEN_EVERY);
+        }
+    }
+
+    fn reopen(&mut self, is_index_failed: &mut bool) -> Result<(), ReplayError> {
+        self.log.reopen()?;
+        if *is_index_failed {
+            self.shared.replace_index(None);
+            self.index_dir = marker::create(&self.shared.dir)?;
+            marker::opened(&self.shared.dir, &self.index_dir)?;
+            let index = Index::open(&self.index_dir)?;
+            replay::replay(&index, &segments_dir(&self.shared.dir))?;
+            self.shared.replace_index(Some(index));
+            *is_index_failed = false;
+        }
+        Ok(())
+    }
+
+    fn refuse_queued(&mut self) -> bool {
+        loop {
+            match self.queue.try_recv() {
+                Ok(Message::Call(job)) => job.finish(Outcome::Unknown),
+                Ok(Message::Close(closed)) => {
+                    let _ = closed.send(());
+                    return false;
+                }
+                Err(mpsc::error::TryRecvError::Empty) => return true,
+                Err(mpsc::error::TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    /// Closes the index so that the next start believes it, even after a power cut.
+    fn close(&mut self) {
+        self.queue.close();
+        self.refuse_queued();
+        self.shared.set_available(false);
+        self.flush();
+        self.shared.inboxes.clear();
+        let Some(index) = self.shared.replace_index(None) else {
+            return;
+        };
+        // A reader that still holds the index would write behind our back when it lets go: then it is not clean.
+        if Arc::into_inner(index).is_some()
+            && let Err(error) = marker::closed(&self.shared.dir, &self.index_dir)
+        {
+            tracing::warn!(%error, "cannot sync the index; the next start may make it anew");
+        }
+        let _ = rustix::fs::flock(&self.lock, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
+/// The calls that will be synced together.
+struct Group<'a> {
+    view: View<'a>,
+    /// Names that must leave the cache of inboxes.
+    retired: Vec<(String, InboxHash)>,
+}
+
+impl<'a> Group<'a> {
+    fn new(index: &'a Index) -> Result<Self, IndexError> {
+        Ok(Self {
+            view: View::new(index)?,
+            retired: Vec::new(),
+        })
+    }
+
+    /// Adds the records of a call to the log's group and to the view.
+    fn stage(&mut self, log: &mut Log, records: Vec<Record>) -> Result<(), IndexError> {
+        for (head, place) in log.stage(records) {
+            self.note_retired(&head)?;
+            apply(&mut self.view, &head, place)?;
+        }
+        (self.view.meta.segment, self.view.meta.offset) = log.end();
+        Ok(())
+    }
+
+    fn note_retired(&mut self, head: &Head) -> Result<(), IndexError> {
+        let Head::InboxesRetired { inboxes, .. } = head else {
+            return Ok(());
+        };
+        for inbox in inboxes {
+            if let Some(row) = self.view.inbox(InboxKey::from_bytes(*inbox))? {
+                self.retired.push((row.address, InboxHash::from_bytes(row.hash)));
+            }
+        }
+        Ok(())
+    }
+}

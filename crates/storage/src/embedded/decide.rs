@@ -1,0 +1,402 @@
+//! What each call writes: it looks at the view of the group and answers with records. It writes nothing itself.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use restante_model::{EmailId, InboxKey, RemovalReason, Timestamp};
+
+use super::index::{IndexError, Rows, inbox_key, row};
+use super::record::{Head, IDS_MAX, Record};
+use super::rows::{IdempotencyRow, RetiredRow, decode, key, signature_bit};
+use super::view::View;
+use crate::{AcceptError, Arrival, CreateError, NewEmail, NewInbox, Part, Reaped};
+
+/// How long a repeated request is answered with what the first one made.
+const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
+
+/// Inboxes that one call of [`Reap`] looks at, at most.
+const REAP_INBOXES: usize = 256;
+
+/// A call that may write.
+pub(super) trait Operation: Send + 'static {
+    /// What the caller is told once the records are durable.
+    type Answer: Send + 'static;
+
+    /// Bytes of content, for the size of the group.
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    /// Decides on the state that all calls before it leave.
+    fn decide(self, view: &View<'_>, room: Room) -> Result<Decision<Self::Answer>, IndexError>;
+}
+
+/// What a call writes, and its answer once that is durable.
+#[derive(Debug)]
+pub(super) struct Decision<A> {
+    pub(super) records: Vec<Record>,
+    pub(super) answer: A,
+}
+
+impl<A> Decision<A> {
+    fn nothing(answer: A) -> Self {
+        Self::write(Vec::new(), answer)
+    }
+
+    fn write(records: Vec<Record>, answer: A) -> Self {
+        Self { records, answer }
+    }
+}
+
+/// Bytes that mail may still take above the floor of free space.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room(pub(super) u64);
+
+/// The outcome of [`Create`] before the inbox is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Creation {
+    New,
+    Repeated(InboxKey),
+}
+
+/// [`crate::Store::create_inbox`].
+pub(super) struct Create {
+    pub(super) new: NewInbox,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Create {
+    type Answer = Result<Creation, CreateError>;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Self::Answer>, IndexError> {
+        let Self { new, now } = self;
+        let inbox = &new.inbox;
+        if view.inbox(inbox.key)?.is_some() || view.retired(inbox.key)?.is_some() {
+            return Ok(Decision::nothing(Ok(Creation::New)));
+        }
+        if let Some(seen) = earlier(view, &new, now)? {
+            return Ok(Decision::nothing(seen));
+        }
+        let mut expired = Vec::new();
+        let holders = [
+            (view.at_address(inbox.address.as_str())?, CreateError::AddressTaken),
+            (view.at_hash(&inbox.hash)?, CreateError::KeyTaken),
+        ];
+        for (holder, taken) in holders {
+            let Some(holder) = holder else { continue };
+            if !view.inbox(holder)?.ok_or(IndexError::Missing)?.is_expired(now) {
+                return Ok(Decision::nothing(Err(taken)));
+            }
+            if !expired.contains(holder.as_bytes()) {
+                expired.push(*holder.as_bytes());
+            }
+        }
+        let mut records = Record::retired(&expired, RemovalReason::Ttl, now);
+        records.push(Record::created(&new));
+        Ok(Decision::write(records, Ok(Creation::New)))
+    }
+}
+
+/// What an earlier request with the same idempotency key means for this one.
+fn earlier(
+    view: &View<'_>,
+    new: &NewInbox,
+    now: Timestamp,
+) -> Result<Option<Result<Creation, CreateError>>, IndexError> {
+    let Some(idempotency) = &new.idempotency else {
+        return Ok(None);
+    };
+    let seen: Option<IdempotencyRow> = row(view.get(&key::idempotency(&idempotency.key))?)?;
+    let Some(seen) = seen else { return Ok(None) };
+    if now >= Timestamp::from_unix_ms(seen.created_at).after(IDEMPOTENCY_WINDOW) {
+        return Ok(None);
+    }
+    let inbox = InboxKey::from_bytes(seen.inbox);
+    if !is_live(view, inbox, now)? {
+        return Ok(None);
+    }
+    Ok(Some(if seen.body == idempotency.body {
+        Ok(Creation::Repeated(inbox))
+    } else {
+        Err(CreateError::IdempotencyReused)
+    }))
+}
+
+fn is_live(view: &View<'_>, inbox: InboxKey, now: Timestamp) -> Result<bool, IndexError> {
+    Ok(view.inbox(inbox)?.is_some_and(|inbox| !inbox.is_expired(now)))
+}
+
+/// [`crate::Store::accept`].
+pub(super) struct Accept {
+    pub(super) emails: Vec<NewEmail>,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Accept {
+    type Answer = Result<Vec<Arrival>, AcceptError>;
+
+    fn bytes(&self) -> usize {
+        let parts = |email: &NewEmail| email.parts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        self.emails.iter().map(parts).sum()
+    }
+
+    fn decide(self, view: &View<'_>, room: Room) -> Result<Decision<Self::Answer>, IndexError> {
+        for email in &self.emails {
+            if !is_live(view, email.inbox, self.now)? {
+                return Ok(Decision::nothing(Err(AcceptError::Gone)));
+            }
+        }
+        if room.0 <= self.bytes() as u64 {
+            return Ok(Decision::nothing(Err(AcceptError::NoRoom)));
+        }
+        let mut records = Vec::with_capacity(self.emails.len());
+        let mut arrivals: Vec<Arrival> = Vec::with_capacity(self.emails.len());
+        let mut next = view.meta.last_sequence + 1;
+        for email in self.emails {
+            let (inbox, id) = (email.inbox, email.id);
+            let in_this_call = arrivals.iter().find(|seen| (seen.inbox, seen.email) == (inbox, id));
+            let stored = match in_this_call {
+                Some(seen) => Some(seen.sequence),
+                None => sequence_of(view, inbox, id)?,
+            };
+            let sequence = stored.unwrap_or(next);
+            if stored.is_none() {
+                records.push(Record::accepted(email, sequence));
+                next += 1;
+            }
+            arrivals.push(Arrival {
+                inbox,
+                email: id,
+                sequence,
+            });
+        }
+        Ok(Decision::write(records, Ok(arrivals)))
+    }
+}
+
+/// The sequence of an email that is or was stored.
+pub(super) fn sequence_of(rows: &impl Rows, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, IndexError> {
+    match rows.mail(inbox, email)? {
+        Some(mail) => Ok(Some(mail.sequence)),
+        None => rows.deleted_sequence(inbox, email),
+    }
+}
+
+/// [`crate::Store::mark_read`].
+pub(super) struct MarkRead {
+    pub(super) inbox: InboxKey,
+    pub(super) email: EmailId,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for MarkRead {
+    type Answer = bool;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
+        if !is_live(view, self.inbox, self.now)? {
+            return Ok(Decision::nothing(false));
+        }
+        match view.mail(self.inbox, self.email)? {
+            None => Ok(Decision::nothing(false)),
+            Some(mail) if mail.is_read => Ok(Decision::nothing(true)),
+            Some(_) => {
+                let head = Head::MailRead {
+                    inbox: *self.inbox.as_bytes(),
+                    email: *self.email.as_bytes(),
+                    at: self.now.unix_ms(),
+                };
+                Ok(Decision::write(vec![Record::bare(head)], true))
+            }
+        }
+    }
+}
+
+/// [`crate::Store::attach`].
+pub(super) struct Attach {
+    pub(super) inbox: InboxKey,
+    pub(super) email: EmailId,
+    pub(super) part: Part,
+    pub(super) bytes: Bytes,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Attach {
+    type Answer = bool;
+
+    fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
+        if signature_bit(self.part) == 0 || !is_live(view, self.inbox, self.now)? {
+            return Ok(Decision::nothing(false));
+        }
+        match view.mail(self.inbox, self.email)? {
+            None => Ok(Decision::nothing(false)),
+            Some(mail) if mail.has_signature(self.part) => Ok(Decision::nothing(true)),
+            Some(_) => {
+                let record = Record::signature(self.inbox, self.email, self.part, self.bytes);
+                Ok(Decision::write(vec![record], true))
+            }
+        }
+    }
+}
+
+/// [`crate::Store::delete_email`].
+pub(super) struct Delete {
+    pub(super) inbox: InboxKey,
+    pub(super) email: EmailId,
+    pub(super) reason: RemovalReason,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Delete {
+    type Answer = bool;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
+        if !is_live(view, self.inbox, self.now)? || view.mail(self.inbox, self.email)?.is_none() {
+            return Ok(Decision::nothing(false));
+        }
+        let record = removal(self.inbox, vec![*self.email.as_bytes()], self.reason, self.now);
+        Ok(Decision::write(vec![record], true))
+    }
+}
+
+fn removal(inbox: InboxKey, emails: Vec<[u8; 16]>, reason: RemovalReason, now: Timestamp) -> Record {
+    Record::bare(Head::MailRemoved {
+        inbox: *inbox.as_bytes(),
+        emails,
+        reason,
+        at: now.unix_ms(),
+        event_wanted: false,
+    })
+}
+
+/// [`crate::Store::retire`].
+pub(super) struct Retire {
+    pub(super) inboxes: Vec<InboxKey>,
+    pub(super) reason: RemovalReason,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Retire {
+    type Answer = usize;
+
+    /// One that has expired already is retired with the reason `ttl` and not counted: its life was over before.
+    fn decide(mut self, view: &View<'_>, _room: Room) -> Result<Decision<usize>, IndexError> {
+        self.inboxes.sort_unstable();
+        self.inboxes.dedup();
+        let (mut alive, mut expired) = (Vec::new(), Vec::new());
+        for inbox in self.inboxes {
+            match view.inbox(inbox)? {
+                Some(row) if row.is_expired(self.now) => expired.push(*inbox.as_bytes()),
+                Some(_) => alive.push(*inbox.as_bytes()),
+                None => {}
+            }
+        }
+        let mut records = Record::retired(&alive, self.reason, self.now);
+        records.extend(Record::retired(&expired, RemovalReason::Ttl, self.now));
+        Ok(Decision::write(records, alive.len()))
+    }
+}
+
+/// [`crate::Store::retire_expired`].
+pub(super) struct RetireExpired {
+    pub(super) limit: usize,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for RetireExpired {
+    type Answer = usize;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<usize>, IndexError> {
+        let first_alive = self.now.unix_ms().saturating_add(1);
+        let mut end = key::EXPIRY.to_vec();
+        end.extend_from_slice(&first_alive.to_be_bytes());
+        let rows = view.range(key::EXPIRY.to_vec()..end, self.limit)?;
+        let expired: Vec<_> = rows.iter().filter_map(|(key, _)| key::last_id(key)).collect();
+        Ok(Decision::write(
+            Record::retired(&expired, RemovalReason::Ttl, self.now),
+            expired.len(),
+        ))
+    }
+}
+
+/// [`crate::Store::reap`].
+pub(super) struct Reap {
+    pub(super) limit: usize,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Reap {
+    type Answer = Reaped;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Reaped>, IndexError> {
+        let mut reaping = Reaping {
+            view,
+            now: self.now,
+            budget: self.limit,
+            emails: 0,
+            records: Vec::new(),
+        };
+        let rows = view.prefix(key::RETIRED, REAP_INBOXES + 1)?;
+        let mut reaped = 0;
+        for (name, value) in rows.iter().take(REAP_INBOXES) {
+            let inbox = name.get(1..).and_then(inbox_key).ok_or(IndexError::Missing)?;
+            if !reaping.inbox(inbox, decode::<RetiredRow>(value)?.reason)? {
+                break;
+            }
+            reaped += 1;
+        }
+        let answer = Reaped {
+            emails: reaping.emails,
+            more: reaped < rows.len(),
+        };
+        Ok(Decision::write(reaping.records, answer))
+    }
+}
+
+struct Reaping<'a, 'v> {
+    view: &'a View<'v>,
+    now: Timestamp,
+    /// Rows that may still be removed in this call.
+    budget: usize,
+    emails: usize,
+    records: Vec<Record>,
+}
+
+impl Reaping<'_, '_> {
+    /// Removes what the budget allows of an inbox: its mail, then what is remembered of deleted mail, then itself.
+    /// Says whether nothing is left of it.
+    fn inbox(&mut self, inbox: InboxKey, reason: RemovalReason) -> Result<bool, IndexError> {
+        let emails = self.ids(&key::mails(inbox))?;
+        for chunk in emails.chunks(IDS_MAX) {
+            self.records.push(removal(inbox, chunk.to_vec(), reason, self.now));
+        }
+        self.emails += emails.len();
+        self.budget -= emails.len();
+        let deleted = self.ids(&key::deleted(inbox))?;
+        if let Some(through) = deleted.last() {
+            let head = Head::SequencesForgotten {
+                inbox: *inbox.as_bytes(),
+                through: *through,
+            };
+            self.records.push(Record::bare(head));
+        }
+        self.budget -= deleted.len();
+        if self.budget == 0 {
+            return Ok(false);
+        }
+        self.budget -= 1;
+        let head = Head::InboxReaped {
+            inbox: *inbox.as_bytes(),
+        };
+        self.records.push(Record::bare(head));
+        Ok(true)
+    }
+
+    fn ids(&self, prefix: &[u8]) -> Result<Vec<[u8; 16]>, IndexError> {
+        let rows = self.view.prefix(prefix, self.budget)?;
+        Ok(rows.iter().filter_map(|(key, _)| key::last_id(key)).collect())
+    }
+}

@@ -1,0 +1,146 @@
+//! The rebuildable index: rows in one sled tree, and the reads that both readers and the committer share.
+//!
+//! sled never syncs to disk, so its files are believed only after a clean close or while the same kernel runs
+//! ([`super::marker`]); whatever else happens, it is deleted and made anew from the log.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use restante_model::{EmailId, InboxHash, InboxKey};
+use sled::IVec;
+
+use super::rows::{CountRow, InboxRow, MailRow, Meta, RetiredRow, SignatureRow, decode, key};
+use crate::Part;
+
+/// Memory for sled's pages: with 64 MiB a million rows took nearly twice the memory of 16 MiB.
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why the index cannot answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum IndexError {
+    /// sled failed; it stays failed until it is opened again.
+    #[error("the index failed: {0}")]
+    Sled(#[from] sled::Error),
+    /// A row is not what this build writes.
+    #[error("a row of the index cannot be read: {0}")]
+    Row(#[from] postcard::Error),
+    /// sled panicked.
+    #[error("the index panicked when it was opened")]
+    Panicked,
+    /// A row that another one points to is missing.
+    #[error("the index lacks a row that it points to")]
+    Missing,
+}
+
+/// A key and its value.
+pub(super) type Row = (IVec, IVec);
+
+/// What rows can be asked for: of the index, or of the index with the changes of a group on top.
+pub(super) trait Rows {
+    /// The value at a key.
+    fn get(&self, key: &[u8]) -> Result<Option<IVec>, IndexError>;
+
+    /// Up to `limit` rows in the order of their keys.
+    fn range(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError>;
+
+    /// Up to `limit` rows whose keys begin with `prefix`.
+    fn prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<Row>, IndexError> {
+        self.range(prefix.to_vec()..key::end_of(prefix), limit)
+    }
+
+    fn meta(&self) -> Result<Meta, IndexError> {
+        Ok(row(self.get(key::META)?)?.unwrap_or_default())
+    }
+
+    fn inbox(&self, inbox: InboxKey) -> Result<Option<InboxRow>, IndexError> {
+        row(self.get(&key::inbox(inbox))?)
+    }
+
+    fn retired(&self, inbox: InboxKey) -> Result<Option<RetiredRow>, IndexError> {
+        row(self.get(&key::retired(inbox))?)
+    }
+
+    fn counts(&self, inbox: InboxKey) -> Result<Option<CountRow>, IndexError> {
+        row(self.get(&key::counts(inbox))?)
+    }
+
+    fn mail(&self, inbox: InboxKey, email: EmailId) -> Result<Option<MailRow>, IndexError> {
+        row(self.get(&key::mail(inbox, email))?)
+    }
+
+    fn signature(&self, inbox: InboxKey, email: EmailId, part: Part) -> Result<Option<SignatureRow>, IndexError> {
+        row(self.get(&key::signature(inbox, email, part))?)
+    }
+
+    /// The sequence of a deleted email whose inbox is not reaped.
+    fn deleted_sequence(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, IndexError> {
+        row(self.get(&key::deleted_mail(inbox, email))?)
+    }
+
+    fn at_address(&self, address: &str) -> Result<Option<InboxKey>, IndexError> {
+        Ok(self.get(&key::address(address))?.as_deref().and_then(inbox_key))
+    }
+
+    fn at_hash(&self, hash: &InboxHash) -> Result<Option<InboxKey>, IndexError> {
+        Ok(self.get(&key::hash(hash))?.as_deref().and_then(inbox_key))
+    }
+}
+
+/// Decodes a row that may be absent.
+pub(super) fn row<T: serde::de::DeserializeOwned>(bytes: Option<IVec>) -> Result<Option<T>, IndexError> {
+    Ok(bytes.map(|bytes| decode(&bytes)).transpose()?)
+}
+
+/// An inbox key from the value of a row that points to it.
+pub(super) fn inbox_key(bytes: &[u8]) -> Option<InboxKey> {
+    Some(InboxKey::from_bytes(bytes.try_into().ok()?))
+}
+
+/// sled, as the index uses it.
+#[derive(Debug)]
+pub(super) struct Index {
+    db: sled::Db,
+}
+
+impl Index {
+    /// Opens the index in a directory, or makes a new one there.
+    pub(super) fn open(dir: &Path) -> Result<Self, IndexError> {
+        // sled asserts on some damaged files instead of returning an error.
+        let config = sled::Config::new()
+            .path(dir)
+            .cache_capacity(CACHE_BYTES)
+            .flush_every_ms(None);
+        let db = catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)??;
+        Ok(Self { db })
+    }
+
+    /// Applies the changes of a group in one atomic step.
+    pub(super) fn apply(&self, batch: sled::Batch) -> Result<(), IndexError> {
+        Ok(self.db.apply_batch(batch)?)
+    }
+
+    /// Hands sled's buffers to the kernel, so that a restart of the process has less to replay.
+    pub(super) fn flush(&self) -> Result<(), IndexError> {
+        self.db.flush()?;
+        Ok(())
+    }
+
+    /// The rows within a range of keys, from either end.
+    pub(super) fn iter(
+        &self,
+        keys: Range<Vec<u8>>,
+    ) -> impl DoubleEndedIterator<Item = Result<Row, IndexError>> + use<> {
+        self.db.range(keys).map(|row| row.map_err(IndexError::from))
+    }
+}
+
+impl Rows for Index {
+    fn get(&self, key: &[u8]) -> Result<Option<IVec>, IndexError> {
+        Ok(self.db.get(key)?)
+    }
+
+    fn range(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError> {
+        self.iter(keys).take(limit).collect()
+    }
+}

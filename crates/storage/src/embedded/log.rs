@@ -1,0 +1,224 @@
+//! The segment log, written: the committer appends groups of records and syncs them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSlice, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use super::record::{FILE_HEADER, FRAME, Frame, Head, Record, file_header};
+use super::rows::Place;
+
+/// Blobs up to this size are copied into the buffer of the group; larger ones are written from where they are.
+const COPY_MAX: usize = 16 * 1024;
+
+/// Files and directories belong to the server alone: they hold mail.
+pub(super) const FILE_MODE: u32 = 0o600;
+
+/// The path of a segment.
+pub(super) fn segment_path(dir: &Path, segment: u32) -> PathBuf {
+    dir.join(format!("{segment:08}.log"))
+}
+
+/// The numbers of the segments in a directory, ascending.
+pub(super) fn segment_numbers(dir: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".log"));
+        numbers.extend(number.and_then(|digits| digits.parse::<u32>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Makes the entries of a directory durable.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// The end of the log.
+#[derive(Debug)]
+pub(super) struct Log {
+    dir: PathBuf,
+    segment_bytes: u64,
+    segment: u32,
+    file: File,
+    /// Everything before this offset is durable; the file is cut to it when a write or a sync fails.
+    synced: u64,
+    group: Group,
+}
+
+/// What waits to be written: small blobs and heads in one buffer, large blobs beside it.
+#[derive(Debug, Default)]
+struct Group {
+    buffer: Vec<u8>,
+    /// A large blob, and how much of the buffer goes before it.
+    large: Vec<(usize, Bytes)>,
+    len: u64,
+}
+
+impl Log {
+    /// Goes on at the end of a segment, which is cut to `end`; an `end` within the header starts the segment anew.
+    pub(super) fn open(dir: &Path, segment: u32, end: u64, segment_bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(FILE_MODE)
+            .open(segment_path(dir, segment))?;
+        let end = end.max(FILE_HEADER as u64);
+        file.write_all_at(&file_header(segment), 0)?;
+        file.set_len(end)?;
+        file.sync_all()?;
+        sync_dir(dir)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            segment_bytes,
+            segment,
+            file,
+            synced: end,
+            group: Group::default(),
+        })
+    }
+
+    /// Opens the file again after a failure and cuts off what was not synced.
+    ///
+    /// A failed sync may have dropped pages that the file still shows: only what an earlier sync covered is kept.
+    pub(super) fn reopen(&mut self) -> io::Result<()> {
+        *self = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes)?;
+        Ok(())
+    }
+
+    /// Where the next record goes.
+    pub(super) fn end(&self) -> (u32, u64) {
+        (self.segment, self.synced + self.group.len)
+    }
+
+    pub(super) fn staged_bytes(&self) -> u64 {
+        self.group.len
+    }
+
+    /// Whether records of this size go into the current segment: a call is never split, and one larger than
+    /// a segment gets a segment of its own.
+    pub(super) fn fits(&self, records: &[Record]) -> bool {
+        let (_, end) = self.end();
+        let heads: u64 = records
+            .iter()
+            .map(|record| FRAME as u64 + 512 + record.body_bytes() as u64)
+            .sum();
+        end <= FILE_HEADER as u64 || end + heads <= self.segment_bytes
+    }
+
+    /// Adds the records of one call to the group and says where they will lie.
+    pub(super) fn stage(&mut self, records: Vec<Record>) -> Vec<(Head, Place)> {
+        let mut following = u32::try_from(records.len()).expect("a call writes a bounded number of records");
+        let mut placed = Vec::with_capacity(records.len());
+        for record in records {
+            following -= 1;
+            placed.push(self.stage_one(record, following));
+        }
+        placed
+    }
+
+    fn stage_one(&mut self, record: Record, following: u32) -> (Head, Place) {
+        let head = postcard::to_stdvec(&record.head).expect("heads are plain data, which postcard always encodes");
+        let length = |len: usize| u32::try_from(len).expect("heads and messages are far below 4 GiB");
+        let frame = Frame {
+            head: length(head.len()),
+            body: length(record.body_bytes()),
+            following,
+            group: self.synced,
+        };
+        let (segment, offset) = self.end();
+        self.group.buffer.extend_from_slice(&frame.encode(&head));
+        self.group.buffer.extend_from_slice(&head);
+        for blob in record.blobs {
+            if blob.len() <= COPY_MAX {
+                self.group.buffer.extend_from_slice(&blob);
+            } else {
+                self.group.large.push((self.group.buffer.len(), blob));
+            }
+        }
+        self.group.len += frame.record_len();
+        let place = Place {
+            segment,
+            offset,
+            len: frame.record_len(),
+            body: length(FRAME + head.len()),
+        };
+        (record.head, place)
+    }
+
+    /// Writes the group and makes it durable.
+    pub(super) fn commit(&mut self) -> io::Result<()> {
+        let group = std::mem::take(&mut self.group);
+        if group.len == 0 {
+            return Ok(());
+        }
+        self.write(&group)?;
+        self.file.sync_data()?;
+        self.synced += group.len;
+        self.keep_buffer(group.buffer);
+        Ok(())
+    }
+
+    fn write(&self, group: &Group) -> io::Result<()> {
+        use std::io::{Seek, SeekFrom};
+        let mut slices = Vec::with_capacity(2 * group.large.len() + 1);
+        let mut from = 0;
+        for (until, blob) in &group.large {
+            slices.push(IoSlice::new(&group.buffer[from..*until]));
+            slices.push(IoSlice::new(blob));
+            from = *until;
+        }
+        slices.push(IoSlice::new(&group.buffer[from..]));
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(self.synced))?;
+        write_all_vectored(&mut file, &mut slices)
+    }
+
+    /// Reuses the buffer of the last group, unless it grew large.
+    fn keep_buffer(&mut self, mut buffer: Vec<u8>) {
+        if buffer.capacity() <= 1024 * 1024 {
+            buffer.clear();
+            self.group.buffer = buffer;
+        }
+    }
+
+    /// Starts the next segment; the group must be committed.
+    pub(super) fn roll(&mut self) -> io::Result<()> {
+        debug_assert_eq!(self.group.len, 0, "a group lies in one segment");
+        let next = self.segment + 1;
+        match Self::open(&self.dir, next, 0, self.segment_bytes) {
+            Ok(log) => {
+                *self = log;
+                Ok(())
+            }
+            Err(error) => {
+                // Left behind, it would be the last segment while this one still grows.
+                let _ = fs::remove_file(segment_path(&self.dir, next));
+                Err(error)
+            }
+        }
+    }
+
+    /// Forgets a group that was not written.
+    pub(super) fn discard(&mut self) {
+        self.group = Group::default();
+    }
+}
+
+fn write_all_vectored(file: &mut &File, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match file.write_vectored(slices) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

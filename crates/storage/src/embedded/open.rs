@@ -1,0 +1,287 @@
+//! Opening a store: the lock, the stamp, the index and the end of the log.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::index::{Index, Rows};
+use super::log::{FILE_MODE, Log, sync_dir};
+use super::marker::{self, DIR_MODE};
+use super::record::FORMAT;
+use super::replay::{End, ReplayError, replay};
+use super::rows::key;
+use super::shared::segments_dir;
+use super::stamp::{self, Stamp, Stamped};
+
+/// How an embedded store is opened.
+#[derive(Debug, Clone)]
+pub struct EmbeddedConfig {
+    /// Its directory; made if it does not exist. One instance at a time uses it.
+    pub path: PathBuf,
+    /// Mail is refused while the disk has less free space than this.
+    pub min_free_bytes: u64,
+    /// What the stored mail depends on.
+    pub stamp: Stamp,
+    /// Size at which a segment of the log ends and the next begins.
+    pub segment_bytes: u64,
+}
+
+impl EmbeddedConfig {
+    /// Segments of 64 MiB, and no floor of free space.
+    pub fn new(path: impl Into<PathBuf>, stamp: Stamp) -> Self {
+        Self {
+            path: path.into(),
+            min_free_bytes: 0,
+            stamp,
+            segment_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Why a store does not open: one line for the person who starts the server.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it open.
+    #[error("the data directory {} is in use by another instance", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The path leads to something else.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory belongs to another user.
+    #[error("the data directory {} belongs to user id {owner}, and this process may not write to it", path.display())]
+    NotOwned {
+        /// The directory.
+        path: PathBuf,
+        /// The user id of its owner.
+        owner: u32,
+    },
+    /// The directory cannot be read or written.
+    #[error("the data directory {} cannot be used: {error}", path.display())]
+    NotUsable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A store of another version of this program.
+    #[error("the store in {} has format {found}, and this version reads format {FORMAT}", path.display())]
+    Format {
+        /// The directory.
+        path: PathBuf,
+        /// The format that it has.
+        found: String,
+    },
+    /// Its mail was stored under another wire profile or keys.
+    #[error(
+        "the store in {} was filled with {what} {stored}, and this start has {ours}: \
+         use another data directory, or empty this one with `server store reset`",
+        path.display()
+    )]
+    OtherStamp {
+        /// The directory.
+        path: PathBuf,
+        /// Which value differs.
+        what: &'static str,
+        /// The value of the store.
+        stored: String,
+        /// The value of this start.
+        ours: String,
+    },
+    /// Mail that was acknowledged cannot be read.
+    #[error("the store in {} is damaged: segment {segment} cannot be read at byte {offset}", path.display())]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+        /// The number of the segment file.
+        segment: u32,
+        /// Where in it.
+        offset: u64,
+    },
+    /// The index can be neither opened nor made anew.
+    #[error("the index of the store in {} cannot be made: {reason}", path.display())]
+    Index {
+        /// The directory.
+        path: PathBuf,
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// What opening had to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recovery {
+    /// Whether the index was made anew from the whole log.
+    pub rebuilt: bool,
+    /// Calls of the log that the index had not applied.
+    pub replayed: u64,
+    /// Bytes cut off the end of the log: a write that was never acknowledged.
+    pub torn_bytes: u64,
+}
+
+/// An opened directory.
+pub(super) struct Opened {
+    pub(super) lock: File,
+    pub(super) index: Index,
+    pub(super) index_dir: PathBuf,
+    pub(super) log: Log,
+    pub(super) recovery: Recovery,
+}
+
+/// Opens the directory of a store.
+pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
+    let usable = |error| not_usable(&config.path, error);
+    let lock = lock_directory(&config.path)?;
+    let segments = segments_dir(&config.path);
+    let stored = check_format(&config.path)?;
+    if stored.is_none() {
+        stamp::write(&config.path, &config.stamp).map_err(usable)?;
+    }
+    make_dir(&segments).map_err(usable)?;
+    sync_dir(&config.path).map_err(usable)?;
+    let (index, index_dir, end, rebuilt) = open_index(&config.path, &segments)?;
+    check_stamp(config, stored.as_ref(), &index)?;
+    if end.torn_bytes > 0 {
+        tracing::warn!(
+            segment = end.segment,
+            offset = end.offset,
+            bytes = end.torn_bytes,
+            "cut an unfinished write, never acknowledged, off the end of the log"
+        );
+    }
+    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes).map_err(usable)?;
+    let recovery = Recovery {
+        rebuilt,
+        replayed: end.calls,
+        torn_bytes: end.torn_bytes,
+    };
+    Ok(Opened {
+        lock,
+        index,
+        index_dir,
+        log,
+        recovery,
+    })
+}
+
+fn not_usable(path: &Path, error: io::Error) -> OpenError {
+    let path = path.to_owned();
+    if error.kind() == io::ErrorKind::NotADirectory {
+        return OpenError::NotADirectory { path };
+    }
+    if error.kind() == io::ErrorKind::PermissionDenied
+        && let Ok(metadata) = fs::metadata(&path)
+        && metadata.uid() != rustix::process::geteuid().as_raw()
+    {
+        let owner = metadata.uid();
+        return OpenError::NotOwned { path, owner };
+    }
+    OpenError::NotUsable { path, error }
+}
+
+fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
+}
+
+fn lock_directory(path: &Path) -> Result<File, OpenError> {
+    if path.exists() && !path.is_dir() {
+        return Err(OpenError::NotADirectory { path: path.to_owned() });
+    }
+    make_dir(path).map_err(|error| not_usable(path, error))?;
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(FILE_MODE)
+        .open(path.join("LOCK"))
+        .map_err(|error| not_usable(path, error))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(OpenError::Locked { path: path.to_owned() }),
+        Err(error) => Err(not_usable(path, error.into())),
+    }
+}
+
+/// The stamp, once the format is known to be ours; none in a new directory.
+fn check_format(path: &Path) -> Result<Option<Stamp>, OpenError> {
+    let other = |found| {
+        Err(OpenError::Format {
+            path: path.to_owned(),
+            found,
+        })
+    };
+    match stamp::read(path).map_err(|error| not_usable(path, error))? {
+        Stamped::Ours(stamp) => Ok(Some(stamp)),
+        Stamped::OtherFormat(found) => other(found),
+        Stamped::Nothing if segments_dir(path).exists() => other("unknown".to_owned()),
+        Stamped::Nothing => Ok(None),
+    }
+}
+
+/// An empty store takes any stamp; another one only its own.
+fn check_stamp(config: &EmbeddedConfig, stored: Option<&Stamp>, index: &Index) -> Result<(), OpenError> {
+    let path = config.path.clone();
+    let Some((what, stored, ours)) = stored.and_then(|stored| config.stamp.difference(stored)) else {
+        return Ok(());
+    };
+    let failed = |error: super::index::IndexError| OpenError::Index {
+        path: path.clone(),
+        reason: error.to_string(),
+    };
+    let is_empty =
+        index.meta().map_err(failed)?.inboxes == 0 && index.prefix(key::RETIRED, 1).map_err(failed)?.is_empty();
+    if is_empty {
+        return stamp::write(&path, &config.stamp).map_err(|error| not_usable(&path, error));
+    }
+    Err(OpenError::OtherStamp {
+        path,
+        what,
+        stored,
+        ours,
+    })
+}
+
+/// The index at the end of the log: the one that is there if it may be believed and opens, or a new one.
+fn open_index(path: &Path, segments: &Path) -> Result<(Index, PathBuf, End, bool), OpenError> {
+    let failed = |error| replay_error(path, error);
+    let usable = |error| not_usable(path, error);
+    if let Some(dir) = marker::trusted(path).map_err(usable)? {
+        marker::delete_others(path, Some(&dir)).map_err(usable)?;
+        match open_at(path, segments, &dir) {
+            Ok((index, end)) => return Ok((index, dir, end, false)),
+            Err(error @ ReplayError::Damaged { .. }) => return Err(failed(error)),
+            Err(error) => tracing::warn!(%error, "the index is made anew from the log"),
+        }
+    }
+    marker::delete_others(path, None).map_err(usable)?;
+    let dir = marker::create(path).map_err(usable)?;
+    let (index, end) = open_at(path, segments, &dir).map_err(failed)?;
+    Ok((index, dir, end, true))
+}
+
+fn open_at(path: &Path, segments: &Path, dir: &Path) -> Result<(Index, End), ReplayError> {
+    marker::opened(path, dir)?;
+    let index = Index::open(dir)?;
+    let end = replay(&index, segments)?;
+    Ok((index, end))
+}
+
+fn replay_error(path: &Path, error: ReplayError) -> OpenError {
+    let path = path.to_owned();
+    match error {
+        ReplayError::Io(error) => not_usable(&path, error),
+        ReplayError::Damaged { segment, offset } => OpenError::Damaged { path, segment, offset },
+        error @ (ReplayError::Index(_) | ReplayError::Ahead) => OpenError::Index {
+            path,
+            reason: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,297 @@
+//! Reading: from the index alone where that is enough, and from segments where content is wanted.
+
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+
+use restante_envelope::EncapsulationKey;
+use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Timestamp};
+
+use super::decide;
+use super::index::{Index, IndexError, Rows, inbox_key};
+use super::rows::{BlobAt, CountRow, InboxRow, MailRow, decode, key};
+use super::shared::Shared;
+use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmail, SyncStatus};
+
+/// Readers retry so often before they hold up the committer to see an inbox that does not change.
+const RETRIES: usize = 3;
+
+impl Shared {
+    /// The live inbox of a row. Blocks on the disk if it is encrypted.
+    fn load(&self, inbox: InboxKey, row: &InboxRow) -> Result<Arc<Inbox>, ReadError> {
+        let damaged = |what: &'static str| {
+            tracing::error!(
+                segment = row.place.segment,
+                offset = row.place.offset,
+                what,
+                "an inbox is damaged"
+            );
+            ReadError::Damaged
+        };
+        let mode = match row.key {
+            None => InboxMode::Plain,
+            Some((len, crc)) => {
+                let bytes = self.segments.read(BlobAt {
+                    segment: row.place.segment,
+                    offset: row.place.offset + u64::from(row.place.body),
+                    len,
+                    crc,
+                })?;
+                let key = EncapsulationKey::parse(&bytes).map_err(|_| damaged("key"))?;
+                InboxMode::Encrypted { key }
+            }
+        };
+        Ok(Arc::new(Inbox {
+            key: inbox,
+            address: InboxAddress::parse_exact(&row.address).map_err(|_| damaged("address"))?,
+            hash: InboxHash::from_bytes(row.hash),
+            mode,
+            email_auth: row.email_auth,
+            created_at: Timestamp::from_unix_ms(row.created_at),
+            expires_at: Timestamp::from_unix_ms(row.expires_at),
+        }))
+    }
+
+    /// The inbox that a row of addresses or hashes points to, live or expired, and kept in the cache.
+    pub(super) async fn inbox_at(
+        self: &Arc<Self>,
+        find: impl FnOnce(&Index) -> Result<Option<InboxKey>, IndexError>,
+    ) -> Result<Option<Arc<Inbox>>, ReadError> {
+        let epoch = self.inboxes.epoch();
+        let index = self.index()?;
+        let Some(inbox) = find(&index)? else { return Ok(None) };
+        // Retired in between: then it is as gone as if it had not been found.
+        let Some(row) = index.inbox(inbox)? else {
+            return Ok(None);
+        };
+        let loaded = if row.key.is_some() {
+            self.blocking(move |shared| shared.load(inbox, &row)).await?
+        } else {
+            self.load(inbox, &row)?
+        };
+        self.inboxes.keep(&loaded, epoch);
+        Ok(Some(loaded))
+    }
+
+    /// The inbox that an earlier request made, whatever became of it.
+    pub(super) async fn inbox_of_key(self: &Arc<Self>, inbox: InboxKey) -> Result<Option<Arc<Inbox>>, ReadError> {
+        let index = self.index()?;
+        let row = match index.inbox(inbox)? {
+            Some(row) => Some(row),
+            None => index.retired(inbox)?.map(|gone| gone.inbox),
+        };
+        match row {
+            Some(row) => self.blocking(move |shared| shared.load(inbox, &row)).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A page of live inboxes. Blocks on the disk.
+    pub(super) fn inboxes(
+        &self,
+        after: Option<InboxHash>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<InboxPage, ReadError> {
+        let index = self.index()?;
+        let from = match after {
+            Some(hash) => [key::hash(&hash).as_slice(), &[0]].concat(),
+            None => key::HASH.to_vec(),
+        };
+        let mut page = InboxPage::default();
+        for found in index.iter(from..key::end_of(key::HASH)) {
+            let (_, value) = found?;
+            let inbox = inbox_key(&value).ok_or(IndexError::Missing)?;
+            let Some(row) = index.inbox(inbox)?.filter(|row| !row.is_expired(now)) else {
+                continue;
+            };
+            if page.inboxes.len() >= limit {
+                page.more = true;
+                break;
+            }
+            page.inboxes.push(self.load(inbox, &row)?);
+        }
+        Ok(page)
+    }
+
+    /// Reads several rows of an inbox as they stood together at one moment; `None` if it is gone.
+    ///
+    /// A scan is no snapshot, but every change of an inbox changes its counts: equal ones before and after prove it.
+    fn stable<T>(
+        &self,
+        inbox: InboxKey,
+        now: Timestamp,
+        mut read: impl FnMut(&Index, &CountRow) -> Result<T, IndexError>,
+    ) -> Result<Option<T>, ReadError> {
+        let index = self.index()?;
+        let mut attempt = || {
+            let Some(before) = live_counts(&index, inbox, now)? else {
+                return Ok(Some(None));
+            };
+            let value = read(&index, &before)?;
+            let is_same = index.counts(inbox)? == Some(before);
+            Ok::<_, IndexError>(is_same.then_some(Some(value)))
+        };
+        for _ in 0..RETRIES {
+            if let Some(value) = attempt()? {
+                return Ok(value);
+            }
+        }
+        let _unchanging = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        attempt()?.ok_or_else(|| IndexError::Missing.into())
+    }
+
+    /// A page of emails with the wanted parts. Blocks on the disk if parts are wanted.
+    pub(super) fn list(&self, inbox: InboxKey, page: &ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
+        let found = self.stable(inbox, now, |index, _| find_page(index, inbox, page))?;
+        let Some((found, more)) = found else {
+            return Ok(EmailPage::default());
+        };
+        let emails = found
+            .into_iter()
+            .map(|email| self.fetch(email))
+            .collect::<Result<_, _>>()?;
+        Ok(EmailPage { emails, more })
+    }
+
+    /// One email with the wanted parts. Blocks on the disk if parts are wanted.
+    pub(super) fn email(
+        &self,
+        inbox: InboxKey,
+        email: EmailId,
+        parts: &[Part],
+        now: Timestamp,
+    ) -> Result<Option<StoredEmail>, ReadError> {
+        let found = self.stable(inbox, now, |index, _| {
+            let mail = index.mail(inbox, email)?;
+            mail.map(|mail| Found::new(index, inbox, email, &mail, parts))
+                .transpose()
+        })?;
+        found.flatten().map(|email| self.fetch(email)).transpose()
+    }
+
+    fn fetch(&self, found: Found) -> Result<StoredEmail, ReadError> {
+        let read = |(part, blob)| Ok((part, self.segments.read(blob)?));
+        Ok(StoredEmail {
+            id: found.id,
+            received_at: found.received_at,
+            is_read: found.is_read,
+            parts: found.blobs.into_iter().map(read).collect::<Result<_, ReadError>>()?,
+        })
+    }
+
+    /// Ids that [`Shared::sync`] would have to read, to tell a quick answer from a slow one.
+    pub(super) fn sync_cost(&self, inbox: InboxKey) -> Result<u64, ReadError> {
+        let counts = self.index()?.counts(inbox)?;
+        Ok(counts.map_or(0, |counts| self.lists.missing(inbox, &counts)))
+    }
+
+    /// The exact count and hash of an inbox.
+    pub(super) fn sync(&self, inbox: InboxKey, now: Timestamp) -> Result<Option<SyncStatus>, ReadError> {
+        self.stable(inbox, now, |index, counts| self.lists.status(index, inbox, counts))
+    }
+
+    pub(super) fn arrivals(
+        &self,
+        inbox: InboxKey,
+        after: u64,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Arrival>, ReadError> {
+        let Some(first) = after.checked_add(1) else {
+            return Ok(Vec::new());
+        };
+        let keys = key::sequence(inbox, first)..key::end_of(&key::sequences(inbox));
+        let found = self.stable(inbox, now, |index, _| {
+            let rows = index.range(keys.clone(), limit)?;
+            rows.iter().map(|(name, value)| arrival(inbox, name, value)).collect()
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
+    pub(super) fn sequence_of(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, ReadError> {
+        let index = self.index()?;
+        // Deleted between the two looks: the second finds what the first missed.
+        Ok(decide::sequence_of(&*index, inbox, email)?)
+    }
+
+    pub(super) fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {
+        let first = self.index()?.prefix(key::EXPIRY, 1)?;
+        let expires_at = first.first().and_then(|(name, _)| key::number_at(name, 0));
+        Ok(expires_at.map(Timestamp::from_unix_ms))
+    }
+}
+
+/// The counts of an inbox that is neither retired nor expired.
+fn live_counts(index: &Index, inbox: InboxKey, now: Timestamp) -> Result<Option<CountRow>, IndexError> {
+    match index.inbox(inbox)? {
+        Some(row) if !row.is_expired(now) => index.counts(inbox),
+        _ => Ok(None),
+    }
+}
+
+fn arrival(inbox: InboxKey, name: &[u8], value: &[u8]) -> Result<Arrival, IndexError> {
+    Ok(Arrival {
+        inbox,
+        email: EmailId::from_bytes(value.try_into().map_err(|_| IndexError::Missing)?),
+        sequence: key::number_at(name, 16).ok_or(IndexError::Missing)?,
+    })
+}
+
+/// An email in the index, and where the wanted parts lie.
+struct Found {
+    id: EmailId,
+    received_at: Timestamp,
+    is_read: bool,
+    blobs: Vec<(Part, BlobAt)>,
+}
+
+impl Found {
+    fn new(index: &Index, inbox: InboxKey, id: EmailId, mail: &MailRow, wanted: &[Part]) -> Result<Self, IndexError> {
+        let mut blobs = Vec::with_capacity(wanted.len());
+        for part in wanted {
+            let blob = if mail.has_signature(*part) {
+                index.signature(inbox, id, *part)?.map(|row| row.blob())
+            } else {
+                mail.part(*part)
+            };
+            blobs.extend(blob.map(|blob| (*part, blob)));
+        }
+        Ok(Self {
+            id,
+            received_at: Timestamp::from_unix_ms(mail.received_at),
+            is_read: mail.is_read,
+            blobs,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.blobs.iter().map(|(_, blob)| blob.len as usize).sum()
+    }
+}
+
+/// The emails of a page, newest first, and whether older ones remain.
+fn find_page(index: &Index, inbox: InboxKey, page: &ListPage) -> Result<(Vec<Found>, bool), IndexError> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut bytes = 0_usize;
+    for row in index.iter(page_keys(inbox, page)).rev() {
+        let (name, value) = row?;
+        let id = EmailId::from_bytes(key::last_id(&name).ok_or(IndexError::Missing)?);
+        let email = Found::new(index, inbox, id, &decode::<MailRow>(&value)?, &page.parts)?;
+        bytes = bytes.saturating_add(email.bytes());
+        let is_full = found.len() >= page.max_rows || (bytes > page.max_bytes && !found.is_empty());
+        if is_full {
+            return Ok((found, true));
+        }
+        found.push(email);
+    }
+    Ok((found, false))
+}
+
+fn page_keys(inbox: InboxKey, page: &ListPage) -> Range<Vec<u8>> {
+    let all = key::mails(inbox);
+    let end = match page.before {
+        Some(before) => key::mail(inbox, before),
+        None => key::end_of(&all),
+    };
+    all..end
+}

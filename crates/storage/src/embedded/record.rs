@@ -1,0 +1,281 @@
+//! The format of the segment log: what one record holds and how it is framed.
+//!
+//! A segment file is a [`FILE_HEADER`]-byte header followed by records. All integers of frames are little-endian.
+//!
+//! | Bytes | Frame field | Meaning |
+//! |---|---|---|
+//! | 4 | magic | `rstR` |
+//! | 4 | head | length of the head |
+//! | 4 | body | length of the body: the blobs that the head describes, one after the other |
+//! | 4 | following | how many records of the same call follow this one |
+//! | 8 | group | where in this file the group began that was synced with this record |
+//! | 4 | crc | CRC-32 of the 24 bytes before and of the head |
+//!
+//! The head is a postcard [`Head`]; each blob has its own CRC-32 in it, so an index is rebuilt from heads alone.
+//! `group` tells a torn tail from damage: a broken record that a later group follows was once synced.
+//!
+//! Discriminants of [`Head`], and fields within a variant, are never reordered or removed: a new kind is appended,
+//! and a changed one is a new kind.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{NewEmail, NewInbox, Part};
+use restante_model::{EmailId, InboxKey, InboxMode, RemovalReason, Timestamp};
+
+/// The version of the format that this build reads and writes; the stamp carries it too.
+pub(super) const FORMAT: u32 = 1;
+/// Bytes of the header of a segment file: `rstSEGMT`, format version (4), segment number (4).
+pub(super) const FILE_HEADER: usize = 16;
+/// Bytes of a frame.
+pub(super) const FRAME: usize = 28;
+/// The longest head that is believed; the longest that is written is far below.
+pub(super) const HEAD_MAX: u32 = 4 * 1024 * 1024;
+/// Ids in one record, at most; a call with more writes several records.
+pub(super) const IDS_MAX: usize = 4096;
+
+pub(super) const FRAME_MAGIC: [u8; 4] = *b"rstR";
+const FILE_MAGIC: [u8; 8] = *b"rstSEGMT";
+
+/// What happened. The order of variants is the format: append only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Head {
+    /// An inbox took its address. The blob is the client's key.
+    InboxCreated {
+        inbox: [u8; 16],
+        address: String,
+        hash: [u8; 32],
+        created_at: u64,
+        expires_at: u64,
+        email_auth: bool,
+        /// SHA-256 of the idempotency key and of the request's body.
+        idempotency: Option<([u8; 32], [u8; 32])>,
+        key: Option<Blob>,
+    },
+    /// Inboxes ended; their mail is removed by later records.
+    InboxesRetired {
+        inboxes: Vec<[u8; 16]>,
+        reason: RemovalReason,
+        at: u64,
+    },
+    /// An email was stored. The blobs are its parts in this order, then the event for webhooks.
+    MailAccepted {
+        inbox: [u8; 16],
+        email: [u8; 16],
+        sequence: u64,
+        received_at: u64,
+        parts: Vec<(Part, Blob)>,
+        event: Option<Blob>,
+    },
+    /// An email was marked as read.
+    MailRead { inbox: [u8; 16], email: [u8; 16], at: u64 },
+    /// Emails were removed.
+    MailRemoved {
+        inbox: [u8; 16],
+        emails: Vec<[u8; 16]>,
+        reason: RemovalReason,
+        at: u64,
+        /// Whether some webhook wanted to hear of it.
+        event_wanted: bool,
+    },
+    /// A signature was added to an email. The blob is the signature.
+    SignatureAttached {
+        inbox: [u8; 16],
+        email: [u8; 16],
+        part: Part,
+        blob: Blob,
+    },
+    /// The sequences of deleted emails of a retired inbox were forgotten, up to and with this email id.
+    SequencesForgotten { inbox: [u8; 16], through: [u8; 16] },
+    /// Nothing is left of a retired inbox.
+    InboxReaped { inbox: [u8; 16] },
+}
+
+/// Length and checksum of a blob in the body of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Blob {
+    pub(super) len: u32,
+    pub(super) crc: u32,
+}
+
+impl Blob {
+    fn of(bytes: &[u8]) -> Self {
+        Self {
+            len: u32::try_from(bytes.len()).expect("the size limit of a message is far below 4 GiB"),
+            crc: crc32fast::hash(bytes),
+        }
+    }
+}
+
+impl Head {
+    /// The blobs of the body, in order.
+    pub(super) fn blobs(&self) -> Vec<Blob> {
+        match self {
+            Self::InboxCreated { key, .. } => key.iter().copied().collect(),
+            Self::MailAccepted { parts, event, .. } => parts.iter().map(|(_, blob)| *blob).chain(*event).collect(),
+            Self::SignatureAttached { blob, .. } => vec![*blob],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A record to be written: its head and the blobs that the head describes.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) head: Head,
+    pub(super) blobs: Vec<Bytes>,
+}
+
+impl Record {
+    /// A record without blobs.
+    pub(super) fn bare(head: Head) -> Self {
+        Self {
+            head,
+            blobs: Vec::new(),
+        }
+    }
+
+    /// An inbox is created.
+    pub(super) fn created(new: &NewInbox) -> Self {
+        let inbox = &new.inbox;
+        let key = match &inbox.mode {
+            InboxMode::Plain => None,
+            InboxMode::Encrypted { key } => Some(Bytes::copy_from_slice(key.as_bytes())),
+        };
+        Self {
+            head: Head::InboxCreated {
+                inbox: *inbox.key.as_bytes(),
+                address: inbox.address.as_str().to_owned(),
+                hash: *inbox.hash.as_bytes(),
+                created_at: inbox.created_at.unix_ms(),
+                expires_at: inbox.expires_at.unix_ms(),
+                email_auth: inbox.email_auth,
+                idempotency: new.idempotency.map(|seen| (seen.key, seen.body)),
+                key: key.as_deref().map(Blob::of),
+            },
+            blobs: key.into_iter().collect(),
+        }
+    }
+
+    /// An email is stored.
+    pub(super) fn accepted(email: NewEmail, sequence: u64) -> Self {
+        let event = email.event.as_deref().map(Blob::of);
+        Self {
+            head: Head::MailAccepted {
+                inbox: *email.inbox.as_bytes(),
+                email: *email.id.as_bytes(),
+                sequence,
+                received_at: email.received_at.unix_ms(),
+                parts: email
+                    .parts
+                    .iter()
+                    .map(|(part, bytes)| (*part, Blob::of(bytes)))
+                    .collect(),
+                event,
+            },
+            blobs: email
+                .parts
+                .into_iter()
+                .map(|(_, bytes)| bytes)
+                .chain(email.event)
+                .collect(),
+        }
+    }
+
+    /// A signature is added.
+    pub(super) fn signature(inbox: InboxKey, email: EmailId, part: Part, bytes: Bytes) -> Self {
+        Self {
+            head: Head::SignatureAttached {
+                inbox: *inbox.as_bytes(),
+                email: *email.as_bytes(),
+                part,
+                blob: Blob::of(&bytes),
+            },
+            blobs: vec![bytes],
+        }
+    }
+
+    /// Inboxes end, in as many records as their number needs.
+    pub(super) fn retired(inboxes: &[[u8; 16]], reason: RemovalReason, at: Timestamp) -> Vec<Self> {
+        let record = |ids: &[[u8; 16]]| {
+            Self::bare(Head::InboxesRetired {
+                inboxes: ids.to_vec(),
+                reason,
+                at: at.unix_ms(),
+            })
+        };
+        inboxes.chunks(IDS_MAX).map(record).collect()
+    }
+
+    /// Bytes of the blobs, for the size of a group.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.blobs.iter().map(Bytes::len).sum()
+    }
+}
+
+/// The fixed-size start of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) head: u32,
+    pub(super) body: u32,
+    pub(super) following: u32,
+    pub(super) group: u64,
+}
+
+impl Frame {
+    /// Bytes of the whole record.
+    pub(super) fn record_len(&self) -> u64 {
+        FRAME as u64 + u64::from(self.head) + u64::from(self.body)
+    }
+
+    /// The frame of a head, with its checksum.
+    pub(super) fn encode(&self, head: &[u8]) -> [u8; FRAME] {
+        let mut bytes = [0; FRAME];
+        bytes[..4].copy_from_slice(&FRAME_MAGIC);
+        bytes[4..8].copy_from_slice(&self.head.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.body.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.following.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.group.to_le_bytes());
+        let crc = checksum(&bytes[..24], head);
+        bytes[24..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a frame; `None` if these bytes cannot be one. Its checksum is judged by [`Frame::decode_head`].
+    pub(super) fn decode(bytes: &[u8; FRAME]) -> Option<Self> {
+        let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let frame = Self {
+            head: u32_at(4),
+            body: u32_at(8),
+            following: u32_at(12),
+            group: u64::from_le_bytes(std::array::from_fn(|i| bytes[16 + i])),
+        };
+        (bytes[..4] == FRAME_MAGIC && frame.head <= HEAD_MAX).then_some(frame)
+    }
+
+    /// Reads the head if it and the frame match the checksum, and the blobs fill the body.
+    pub(super) fn decode_head(&self, frame: &[u8; FRAME], head: &[u8]) -> Option<Head> {
+        if frame[24..] != checksum(&frame[..24], head).to_le_bytes() {
+            return None;
+        }
+        let decoded: Head = postcard::from_bytes(head).ok()?;
+        let body: u64 = decoded.blobs().iter().map(|blob| u64::from(blob.len)).sum();
+        (body == u64::from(self.body)).then_some(decoded)
+    }
+}
+
+fn checksum(frame: &[u8], head: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(frame);
+    hasher.update(head);
+    hasher.finalize()
+}
+
+/// The header of the segment file with this number.
+pub(super) fn file_header(segment: u32) -> [u8; FILE_HEADER] {
+    let mut bytes = [0; FILE_HEADER];
+    bytes[..8].copy_from_slice(&FILE_MAGIC);
+    bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    bytes[12..].copy_from_slice(&segment.to_le_bytes());
+    bytes
+}

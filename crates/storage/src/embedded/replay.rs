@@ -1,0 +1,127 @@
+//! Brings the index up to the end of the log, from wherever it stands.
+
+use std::io;
+use std::path::Path;
+
+use super::apply::apply;
+use super::index::{Index, IndexError};
+use super::log::segment_numbers;
+use super::record::FILE_HEADER;
+use super::rows::Meta;
+use super::scan::{Bodies, Scanner, Step};
+use super::view::View;
+
+/// Rows that gather before they are written: the memory of a replay does not depend on the size of the log.
+const ROWS_MAX: usize = 4096;
+
+/// Why the log could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReplayError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// Bytes that were synced once cannot be read.
+    #[error("segment {segment} is damaged at byte {offset}")]
+    Damaged { segment: u32, offset: u64 },
+    /// The index has applied more than the log holds.
+    #[error("the index is ahead of the log")]
+    Ahead,
+}
+
+/// The log's end after a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) segment: u32,
+    pub(super) offset: u64,
+    /// Calls that were applied.
+    pub(super) calls: u64,
+    /// Bytes behind the end that were never acknowledged.
+    pub(super) torn_bytes: u64,
+}
+
+/// Applies everything behind the index's position and says where the log ends.
+pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
+    let mut view = View::new(index)?;
+    let start = view.meta;
+    let segments = filled_segments(dir)?;
+    check_position(&start, &segments)?;
+    let mut end = End {
+        segment: start.segment.max(1),
+        offset: start.offset.max(FILE_HEADER as u64),
+        ..End::default()
+    };
+    let last = segments.last().copied();
+    for segment in segments {
+        if segment < start.segment {
+            continue;
+        }
+        let from = if segment == start.segment { start.offset } else { 0 };
+        let (calls, torn_bytes, offset) = replay_segment(&mut view, dir, segment, from, Some(segment) == last)?;
+        end.segment = segment;
+        end.offset = offset;
+        end.torn_bytes = torn_bytes;
+        end.calls += calls;
+    }
+    view.write()?;
+    Ok(end)
+}
+
+/// The segments up to the last one that holds records: an empty one at the end was never used.
+fn filled_segments(dir: &Path) -> io::Result<Vec<u32>> {
+    let mut segments = segment_numbers(dir)?;
+    while let Some(last) = segments.last().copied() {
+        let path = super::log::segment_path(dir, last);
+        if segments.len() == 1 || std::fs::metadata(&path)?.len() > FILE_HEADER as u64 {
+            break;
+        }
+        std::fs::remove_file(path)?;
+        segments.pop();
+    }
+    Ok(segments)
+}
+
+fn check_position(position: &Meta, segments: &[u32]) -> Result<(), ReplayError> {
+    let is_there = position.segment == 0 || segments.contains(&position.segment);
+    if is_there { Ok(()) } else { Err(ReplayError::Ahead) }
+}
+
+fn replay_segment(
+    view: &mut View<'_>,
+    dir: &Path,
+    segment: u32,
+    from: u64,
+    is_last: bool,
+) -> Result<(u64, u64, u64), ReplayError> {
+    let damaged = |offset| Err(ReplayError::Damaged { segment, offset });
+    let bodies = if is_last { Bodies::Verified } else { Bodies::Skipped };
+    let Some(mut scanner) = Scanner::open(dir, segment, from, bodies)? else {
+        // The first segment may have been cut short while it was made.
+        let never_used = is_last && segment == 1 && from == 0;
+        return if never_used { Ok((0, 0, 0)) } else { damaged(0) };
+    };
+    if from > scanner.len() {
+        return Err(ReplayError::Ahead);
+    }
+    let mut calls = 0;
+    loop {
+        match scanner.next_call()? {
+            Step::Call(records) => {
+                for (head, place) in &records {
+                    apply(view, head, *place)?;
+                }
+                view.meta.segment = segment;
+                view.meta.offset = scanner.offset();
+                calls += 1;
+                if view.len() >= ROWS_MAX {
+                    view.write()?;
+                }
+            }
+            Step::End => return Ok((calls, 0, scanner.offset())),
+            Step::Broken if is_last && scanner.is_torn_tail()? => {
+                return Ok((calls, scanner.len() - scanner.offset(), scanner.offset()));
+            }
+            Step::Broken => return damaged(scanner.offset()),
+        }
+    }
+}

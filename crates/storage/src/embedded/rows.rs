@@ -1,0 +1,272 @@
+//! The rows of the index: keys with a one-byte kind prefix, values in postcard.
+//!
+//! | Prefix | Key | Value |
+//! |---|---|---|
+//! | `M` | – | [`Meta`] |
+//! | `I` | inbox | [`InboxRow`] of an inbox that is not retired |
+//! | `R` | inbox | [`RetiredRow`] of one that is not reaped |
+//! | `C` | inbox | [`CountRow`], until it is reaped |
+//! | `a` | address | inbox |
+//! | `h` | hash | inbox |
+//! | `i` | idempotency key | inbox, hash of the body, time |
+//! | `x` | expiry, inbox | – |
+//! | `m` | inbox, email | [`MailRow`] |
+//! | `s` | inbox, email, part | [`SignatureRow`] |
+//! | `q` | inbox, sequence | email |
+//! | `t` | inbox, email | sequence of a deleted email |
+//! | `g` | segment | bytes of its records that are live |
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Part;
+use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
+
+/// Where a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) segment: u32,
+    pub(super) offset: u64,
+    /// Bytes of the whole record.
+    pub(super) len: u64,
+    /// Where its body begins, counted from `offset`.
+    pub(super) body: u32,
+}
+
+/// Where a blob lies, and what it must sum to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlobAt {
+    pub(super) segment: u32,
+    pub(super) offset: u64,
+    pub(super) len: u32,
+    pub(super) crc: u32,
+}
+
+/// The position up to which the index has applied the log, and totals that would need a scan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Meta {
+    pub(super) segment: u32,
+    pub(super) offset: u64,
+    pub(super) last_sequence: u64,
+    pub(super) inboxes: u64,
+    pub(super) emails: u64,
+    pub(super) live_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InboxRow {
+    pub(super) place: Place,
+    pub(super) address: String,
+    pub(super) hash: [u8; 32],
+    pub(super) created_at: u64,
+    pub(super) expires_at: u64,
+    pub(super) email_auth: bool,
+    /// Length and checksum of the client's key, if it is encrypted.
+    pub(super) key: Option<(u32, u32)>,
+    pub(super) idempotency: Option<[u8; 32]>,
+}
+
+impl InboxRow {
+    pub(super) fn is_expired(&self, now: Timestamp) -> bool {
+        now.unix_ms() >= self.expires_at
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RetiredRow {
+    pub(super) inbox: InboxRow,
+    pub(super) reason: RemovalReason,
+    pub(super) at: u64,
+}
+
+/// Totals of an inbox. Every change of its mail changes this row: equal rows mean that nothing happened in between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CountRow {
+    pub(super) emails: u64,
+    pub(super) bytes: u64,
+    /// Emails removed so far.
+    pub(super) removals: u64,
+    /// Read marks and signatures so far.
+    pub(super) marks: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MailRow {
+    pub(super) place: Place,
+    pub(super) received_at: u64,
+    pub(super) sequence: u64,
+    pub(super) is_read: bool,
+    /// Which signatures have been attached: bit 0 parsed, bit 1 raw.
+    pub(super) signatures: u8,
+    /// Part, length and checksum, in the order of the body.
+    pub(super) parts: Vec<(Part, u32, u32)>,
+}
+
+impl MailRow {
+    /// Where a part lies, if the email came with it.
+    pub(super) fn part(&self, wanted: Part) -> Option<BlobAt> {
+        let mut offset = self.place.offset + u64::from(self.place.body);
+        for (part, len, crc) in &self.parts {
+            if *part == wanted {
+                return Some(BlobAt {
+                    segment: self.place.segment,
+                    offset,
+                    len: *len,
+                    crc: *crc,
+                });
+            }
+            offset += u64::from(*len);
+        }
+        None
+    }
+
+    pub(super) fn has_signature(&self, part: Part) -> bool {
+        self.signatures & signature_bit(part) != 0
+    }
+}
+
+/// The bit of [`MailRow::signatures`]; 0 for a part that is no signature.
+pub(super) fn signature_bit(part: Part) -> u8 {
+    match part {
+        Part::ParsedSignature => 1,
+        Part::RawSignature => 2,
+        Part::Metadata | Part::Facts | Part::Raw | Part::Parsed => 0,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SignatureRow {
+    pub(super) place: Place,
+    pub(super) len: u32,
+    pub(super) crc: u32,
+}
+
+impl SignatureRow {
+    pub(super) fn blob(&self) -> BlobAt {
+        BlobAt {
+            segment: self.place.segment,
+            offset: self.place.offset + u64::from(self.place.body),
+            len: self.len,
+            crc: self.crc,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct IdempotencyRow {
+    pub(super) inbox: [u8; 16],
+    pub(super) body: [u8; 32],
+    pub(super) created_at: u64,
+}
+
+/// A row as the index stores it.
+pub(super) fn encode<T: Serialize>(row: &T) -> Vec<u8> {
+    postcard::to_stdvec(row).expect("rows are plain data, which postcard always encodes")
+}
+
+/// A row back from its bytes.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcard::Error> {
+    postcard::from_bytes(bytes)
+}
+
+/// Keys of the index.
+pub(super) mod key {
+    use super::{EmailId, InboxHash, InboxKey, Part, signature_bit};
+
+    pub(in super::super) const META: &[u8] = b"M";
+    pub(in super::super) const RETIRED: &[u8] = b"R";
+    pub(in super::super) const EXPIRY: &[u8] = b"x";
+    pub(in super::super) const HASH: &[u8] = b"h";
+
+    fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(1 + parts.iter().map(|part| part.len()).sum::<usize>());
+        key.push(prefix);
+        for part in parts {
+            key.extend_from_slice(part);
+        }
+        key
+    }
+
+    pub(in super::super) fn inbox(inbox: InboxKey) -> Vec<u8> {
+        join(b'I', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn retired(inbox: InboxKey) -> Vec<u8> {
+        join(b'R', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn counts(inbox: InboxKey) -> Vec<u8> {
+        join(b'C', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn address(address: &str) -> Vec<u8> {
+        join(b'a', &[address.as_bytes()])
+    }
+
+    pub(in super::super) fn hash(hash: &InboxHash) -> Vec<u8> {
+        join(b'h', &[hash.as_bytes()])
+    }
+
+    pub(in super::super) fn idempotency(key: &[u8; 32]) -> Vec<u8> {
+        join(b'i', &[key])
+    }
+
+    pub(in super::super) fn expiry(expires_at: u64, inbox: InboxKey) -> Vec<u8> {
+        join(b'x', &[&expires_at.to_be_bytes(), inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn mails(inbox: InboxKey) -> Vec<u8> {
+        join(b'm', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn mail(inbox: InboxKey, email: EmailId) -> Vec<u8> {
+        join(b'm', &[inbox.as_bytes(), email.as_bytes()])
+    }
+
+    pub(in super::super) fn signature(inbox: InboxKey, email: EmailId, part: Part) -> Vec<u8> {
+        join(b's', &[inbox.as_bytes(), email.as_bytes(), &[signature_bit(part)]])
+    }
+
+    pub(in super::super) fn sequences(inbox: InboxKey) -> Vec<u8> {
+        join(b'q', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn sequence(inbox: InboxKey, sequence: u64) -> Vec<u8> {
+        join(b'q', &[inbox.as_bytes(), &sequence.to_be_bytes()])
+    }
+
+    pub(in super::super) fn deleted(inbox: InboxKey) -> Vec<u8> {
+        join(b't', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn deleted_mail(inbox: InboxKey, email: EmailId) -> Vec<u8> {
+        join(b't', &[inbox.as_bytes(), email.as_bytes()])
+    }
+
+    pub(in super::super) fn segment(segment: u32) -> Vec<u8> {
+        join(b'g', &[&segment.to_be_bytes()])
+    }
+
+    /// The 16 bytes of an id at the end of a key.
+    pub(in super::super) fn last_id(key: &[u8]) -> Option<[u8; 16]> {
+        key.last_chunk::<16>().copied()
+    }
+
+    /// The eight bytes of a number after the prefix and `skip` more bytes.
+    pub(in super::super) fn number_at(key: &[u8], skip: usize) -> Option<u64> {
+        let bytes = key.get(1 + skip..1 + skip + 8)?;
+        Some(u64::from_be_bytes(bytes.try_into().ok()?))
+    }
+
+    /// The first key after all those that begin with `prefix`.
+    pub(in super::super) fn end_of(prefix: &[u8]) -> Vec<u8> {
+        let mut end = prefix.to_vec();
+        while let Some(last) = end.pop() {
+            if last < u8::MAX {
+                end.push(last + 1);
+                break;
+            }
+        }
+        end
+    }
+}

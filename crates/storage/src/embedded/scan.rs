@@ -1,0 +1,203 @@
+//! The segment log, read from front to back: to apply it to the index, and to find where it ends.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::log::segment_path;
+use super::record::{Blob, FILE_HEADER, FRAME, FRAME_MAGIC, Frame, Head, file_header};
+use super::rows::Place;
+
+/// What stands at a position of a segment.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// All records of one call.
+    Call(Vec<(Head, Place)>),
+    /// Nothing more.
+    End,
+    /// Not a whole call: the segment is good up to here.
+    Broken,
+}
+
+/// Whether bodies are compared with their checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bodies {
+    /// They are, as they must be where a power cut may have torn the file.
+    Verified,
+    /// They are not: a rebuild reads heads alone, and every read of a part verifies it.
+    Skipped,
+}
+
+/// Reads one segment call by call.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    file: BufReader<File>,
+    segment: u32,
+    len: u64,
+    offset: u64,
+    bodies: Bodies,
+}
+
+impl Scanner {
+    /// Starts at `offset`, or behind the header; `None` if the file's header is not that of this segment.
+    pub(super) fn open(dir: &Path, segment: u32, offset: u64, bodies: Bodies) -> io::Result<Option<Self>> {
+        let mut file = File::open(segment_path(dir, segment))?;
+        let len = file.metadata()?.len();
+        let mut header = [0; FILE_HEADER];
+        if len < FILE_HEADER as u64 {
+            return Ok(None);
+        }
+        file.read_exact(&mut header)?;
+        if header != file_header(segment) {
+            return Ok(None);
+        }
+        let offset = offset.max(FILE_HEADER as u64);
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Some(Self {
+            file: BufReader::with_capacity(64 * 1024, file),
+            segment,
+            len,
+            offset,
+            bodies,
+        }))
+    }
+
+    /// The end of the last whole call.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The length of the file.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The next call.
+    pub(super) fn next_call(&mut self) -> io::Result<Step> {
+        if self.offset >= self.len {
+            return Ok(if self.offset == self.len {
+                Step::End
+            } else {
+                Step::Broken
+            });
+        }
+        let mut records = Vec::new();
+        let mut at = self.offset;
+        loop {
+            let Some((head, frame)) = self.record(at)? else {
+                return Ok(Step::Broken);
+            };
+            let place = Place {
+                segment: self.segment,
+                offset: at,
+                len: frame.record_len(),
+                body: u32::try_from(FRAME).unwrap_or(u32::MAX) + frame.head,
+            };
+            at += frame.record_len();
+            records.push((head, place));
+            if frame.following == 0 {
+                self.offset = at;
+                return Ok(Step::Call(records));
+            }
+        }
+    }
+
+    /// The record at `at`, where the file stands, if it is whole.
+    fn record(&mut self, at: u64) -> io::Result<Option<(Head, Frame)>> {
+        let mut bytes = [0; FRAME];
+        if self.len - at < FRAME as u64 {
+            return Ok(None);
+        }
+        self.file.read_exact(&mut bytes)?;
+        let Some(frame) = Frame::decode(&bytes) else {
+            return Ok(None);
+        };
+        if self.len - at < frame.record_len() {
+            return Ok(None);
+        }
+        let mut head = vec![0; frame.head as usize];
+        self.file.read_exact(&mut head)?;
+        let Some(head) = frame.decode_head(&bytes, &head) else {
+            return Ok(None);
+        };
+        let whole = match self.bodies {
+            Bodies::Verified => self.verify(&head.blobs())?,
+            Bodies::Skipped => {
+                self.file.seek_relative(i64::from(frame.body))?;
+                true
+            }
+        };
+        Ok(whole.then_some((head, frame)))
+    }
+
+    fn verify(&mut self, blobs: &[Blob]) -> io::Result<bool> {
+        let mut chunk = [0; 8 * 1024];
+        for blob in blobs {
+            let mut hasher = crc32fast::Hasher::new();
+            let mut left = blob.len as usize;
+            while left > 0 {
+                let part = left.min(chunk.len());
+                self.file.read_exact(&mut chunk[..part])?;
+                hasher.update(&chunk[..part]);
+                left -= part;
+            }
+            if hasher.finalize() != blob.crc {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether what is broken at [`Scanner::offset`] was never synced, so that nobody was told that it is kept.
+    ///
+    /// A record behind it whose group began behind it as well was written after it had been synced:
+    /// then this is damage, and cutting the file here would lose mail that was acknowledged.
+    pub(super) fn is_torn_tail(&mut self) -> io::Result<bool> {
+        let broken = self.offset;
+        let mut window = Vec::new();
+        let mut from = broken + 1;
+        while from < self.len {
+            self.file.seek(SeekFrom::Start(from))?;
+            window.resize(64 * 1024, 0);
+            let read = read_up_to(&mut self.file, &mut window)?;
+            window.truncate(read);
+            for found in positions(&window) {
+                if self
+                    .frame_at(from + found as u64)?
+                    .is_some_and(|frame| frame.group > broken)
+                {
+                    return Ok(false);
+                }
+            }
+            // A magic across the edge of two windows is seen in the second.
+            from += (read.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
+        }
+        Ok(true)
+    }
+
+    fn frame_at(&mut self, at: u64) -> io::Result<Option<Frame>> {
+        self.file.seek(SeekFrom::Start(at))?;
+        let bodies = std::mem::replace(&mut self.bodies, Bodies::Skipped);
+        let record = self.record(at);
+        self.bodies = bodies;
+        Ok(record?.map(|(_, frame)| frame))
+    }
+}
+
+fn positions(window: &[u8]) -> Vec<usize> {
+    let magic = FRAME_MAGIC.len();
+    (0..window.len().saturating_sub(magic - 1))
+        .filter(|at| window[*at..*at + magic] == FRAME_MAGIC)
+        .collect()
+}
+
+fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,95 @@
+//! What readers and the committer share.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::Semaphore;
+
+use super::cache::InboxCache;
+use super::index::{Index, IndexError};
+use super::lists::ListCache;
+use super::segments::Segments;
+use crate::{ReadError, Unavailable};
+
+/// Reads of segments that run at once.
+const LANE: usize = 16;
+
+/// The readable side of the backend.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The directory of the store.
+    pub(super) dir: PathBuf,
+    pub(super) segments: Segments,
+    pub(super) inboxes: InboxCache,
+    pub(super) lists: ListCache,
+    /// Held for writing while a group changes the index: a reader that holds it sees no change.
+    pub(super) gate: RwLock<()>,
+    index: RwLock<Option<Arc<Index>>>,
+    is_available: AtomicBool,
+    lane: Semaphore,
+}
+
+impl Shared {
+    pub(super) fn new(dir: PathBuf, index: Index) -> Self {
+        Self {
+            segments: Segments::new(segments_dir(&dir)),
+            dir,
+            inboxes: InboxCache::new(),
+            lists: ListCache::new(),
+            gate: RwLock::new(()),
+            index: RwLock::new(Some(Arc::new(index))),
+            is_available: AtomicBool::new(true),
+            lane: Semaphore::new(LANE),
+        }
+    }
+
+    /// The index; none once the store is closed or while it is made anew.
+    pub(super) fn index(&self) -> Result<Arc<Index>, Unavailable> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.as_ref().map(Arc::clone).ok_or(Unavailable)
+    }
+
+    /// Puts another index, or none, in the place of the present one and gives that back.
+    pub(super) fn replace_index(&self, index: Option<Index>) -> Option<Arc<Index>> {
+        let mut place = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut place, index.map(Arc::new))
+    }
+
+    pub(super) fn is_available(&self) -> bool {
+        self.is_available.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_available(&self, is_available: bool) {
+        self.is_available.store(is_available, Ordering::Release);
+    }
+
+    /// Runs a read that may wait for the disk, off the threads of the runtime.
+    pub(super) async fn blocking<T, F>(self: &Arc<Self>, read: F) -> Result<T, ReadError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Shared) -> Result<T, ReadError> + Send + 'static,
+    {
+        let _permit = self.lane.acquire().await.map_err(|_| Unavailable)?;
+        let shared = Arc::clone(self);
+        match tokio::task::spawn_blocking(move || read(&shared)).await {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::error!(%error, "a read of the store ended early");
+                Err(Unavailable.into())
+            }
+        }
+    }
+}
+
+/// Where the segments of a store lie.
+pub(super) fn segments_dir(dir: &std::path::Path) -> PathBuf {
+    dir.join("segments")
+}
+
+impl From<IndexError> for ReadError {
+    fn from(error: IndexError) -> Self {
+        tracing::error!(%error, "cannot read the index of the store");
+        Unavailable.into()
+    }
+}

@@ -1,0 +1,115 @@
+//! The index as it will be once the group under way is committed.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+use std::iter::Peekable;
+use std::ops::Range;
+
+use serde::Serialize;
+use sled::IVec;
+
+use super::index::{Index, IndexError, Row, Rows};
+use super::rows::{Meta, encode, key};
+
+/// The changes of a group on top of the index: each call of the group is decided on what those before it did.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    index: &'a Index,
+    /// Rows to write, or to delete where there is no value.
+    pending: BTreeMap<Vec<u8>, Option<IVec>>,
+    /// Totals and position, written with the group.
+    pub(super) meta: Meta,
+}
+
+impl<'a> View<'a> {
+    /// The index as it is.
+    pub(super) fn new(index: &'a Index) -> Result<Self, IndexError> {
+        Ok(Self {
+            index,
+            pending: BTreeMap::new(),
+            meta: index.meta()?,
+        })
+    }
+
+    /// How many rows wait to be written.
+    pub(super) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(super) fn put<T: Serialize>(&mut self, key: Vec<u8>, row: &T) {
+        self.pending.insert(key, Some(encode(row).into()));
+    }
+
+    /// Writes a value that is not a postcard row: an id, or nothing.
+    pub(super) fn put_raw(&mut self, key: Vec<u8>, value: &[u8]) {
+        self.pending.insert(key, Some(value.into()));
+    }
+
+    pub(super) fn delete(&mut self, key: Vec<u8>) {
+        self.pending.insert(key, None);
+    }
+
+    /// Writes all changes to the index in one atomic step and starts anew.
+    pub(super) fn write(&mut self) -> Result<(), IndexError> {
+        let mut batch = sled::Batch::default();
+        for (key, value) in std::mem::take(&mut self.pending) {
+            match value {
+                Some(value) => batch.insert(key, value),
+                None => batch.remove(key),
+            }
+        }
+        batch.insert(key::META, encode(&self.meta));
+        self.index.apply(batch)
+    }
+}
+
+impl Rows for View<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<IVec>, IndexError> {
+        match self.pending.get(key) {
+            Some(value) => Ok(value.clone()),
+            None => self.index.get(key),
+        }
+    }
+
+    fn range(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError> {
+        let merge = Merge {
+            pending: self.pending.range(keys.clone()).peekable(),
+            stored: self.index.iter(keys).peekable(),
+        };
+        merge.take(limit).collect()
+    }
+}
+
+/// Stored and pending rows in the order of their keys, the pending ones winning.
+struct Merge<'p, S: Iterator<Item = Result<Row, IndexError>>> {
+    pending: Peekable<btree_map::Range<'p, Vec<u8>, Option<IVec>>>,
+    stored: Peekable<S>,
+}
+
+impl<S: Iterator<Item = Result<Row, IndexError>>> Iterator for Merge<'_, S> {
+    type Item = Result<Row, IndexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let pending_key = self.pending.peek().map(|(key, _)| key.as_slice());
+            let stored_key = match self.stored.peek() {
+                Some(Ok((key, _))) => Some(key.as_ref()),
+                Some(Err(_)) => return self.stored.next(),
+                None => None,
+            };
+            match (stored_key, pending_key) {
+                (Some(stored), Some(pending)) if stored == pending => {
+                    self.stored.next();
+                }
+                (Some(stored), Some(pending)) if stored < pending => return self.stored.next(),
+                (Some(_), None) => return self.stored.next(),
+                (None, None) => return None,
+                (_, Some(_)) => {
+                    if let Some((key, Some(value))) = self.pending.next() {
+                        return Some(Ok((key.as_slice().into(), value.clone())));
+                    }
+                }
+            }
+        }
+    }
+}
