@@ -1,6 +1,7 @@
 """One line a step, and an exit code that tells."""
 
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -40,6 +41,9 @@ def run(walk: Callable[[Server], Awaitable[None]]) -> None:
     async def within_deadline() -> None:
         await asyncio.wait_for(walk(Server.from_environment()), DEADLINE_S)
 
+    # The SDK swallows what goes wrong while it handles an event; its debug log says what that was.
+    logging.basicConfig()
+    logging.getLogger("vaultsandbox").setLevel(logging.DEBUG)
     try:
         asyncio.run(within_deadline())
     except CheckFailed:
