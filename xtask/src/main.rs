@@ -8,6 +8,7 @@ mod release;
 mod repository;
 mod shell;
 mod tidy;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,12 @@ enum Command {
         /// Rewrite the crate table in docs/ARCHITECTURE.md from the one in code
         #[arg(long)]
         fix: bool,
+    },
+    /// Write tests/vectors/envelope from the independent builder
+    Vectors {
+        /// Compare instead of writing
+        #[arg(long)]
+        check: bool,
     },
     /// Build the release binaries
     Build,
@@ -51,6 +58,7 @@ fn run(command: &Command) -> Result<()> {
     match command {
         Command::Tidy { fix: true } => tidy::fix(),
         Command::Tidy { fix: false } => tidy::run(),
+        Command::Vectors { check } => vectors::run(*check),
         Command::Build => release::run(),
         Command::Interop => interop::run(),
         Command::Ci => ci::run(),

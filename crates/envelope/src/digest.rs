@@ -72,3 +72,49 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
 fn array(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().expect("SHA-256 makes 32 bytes")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_hash_like_the_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1_000).collect();
+        for cut in [0, 1, 63, 64, 65, 999, 1_000] {
+            let mut hasher = Sha256::new();
+            hasher.update(&bytes[..cut]);
+            hasher.update(&bytes[cut..]);
+            assert_eq!(hasher.finish(), sha256(&bytes), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_clone_goes_on_from_the_same_state() {
+        let mut common = Sha256::new();
+        common.update(b"msg_1,");
+        for ending in [&b"msg_2"[..], b"msg_3"] {
+            let mut hasher = common.clone();
+            hasher.update(ending);
+            assert_eq!(hasher.finish(), sha256(&[b"msg_1,", ending].concat()));
+        }
+    }
+
+    /// FIPS 180-4 examples: the empty message and "abc".
+    #[test]
+    fn known_digests() {
+        assert_eq!(sha256(b"")[..4], [0xe3, 0xb0, 0xc4, 0x42]);
+        assert_eq!(Sha256::default().finish(), sha256(b""));
+        assert_eq!(sha256(b"abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+    }
+
+    #[test]
+    fn equality_needs_equal_lengths_and_bytes() {
+        assert!(ct_eq(b"", b"") && ct_eq(b"abc", b"abc"));
+        assert!(!ct_eq(b"abc", b"abd") && !ct_eq(b"abc", b"ab") && !ct_eq(b"", b"a"));
+    }
+
+    #[test]
+    fn random_bytes_differ() {
+        assert_ne!(random_bytes::<32>(), random_bytes::<32>());
+    }
+}

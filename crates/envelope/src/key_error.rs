@@ -24,10 +24,10 @@ pub enum KeyError {
     /// A decapsulation key does not hold the hash of its own public part (FIPS 203 section 7.3, hash check).
     #[error("not an ML-KEM-768 decapsulation key: it fails the FIPS 203 hash check")]
     Hash,
-    /// The private and the public part of a key do not belong together.
-    #[error("the private and the public part of the key do not belong together")]
+    /// The private part of a decapsulation key does not open what was sealed to its public part.
+    #[error("not an ML-KEM-768 decapsulation key: its private and public part do not belong together")]
     Mismatch,
-    /// The crypto library refuses the key.
+    /// The parts of a signing key are out of range or do not belong together.
     #[error("not an ML-DSA-65 private key")]
     Refused,
 }

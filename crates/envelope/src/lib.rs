@@ -53,6 +53,8 @@
 //! - Secret keys, shared secrets, derived keys and plaintexts are wiped when dropped, and their `Debug` shows nothing.
 
 pub mod base64url;
+#[cfg(test)]
+mod differential_tests;
 pub mod digest;
 mod kem;
 mod key_error;

@@ -150,3 +150,70 @@ impl<'de> Deserialize<'de> for SealedPayload {
             .ok_or_else(|| D::Error::custom(OpenError::Malformed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload_key::TAG_LEN;
+
+    fn payload() -> SealedPayload {
+        let sealed = Sealed::from_bytes(vec![0xfb; CT_KEM_LEN + NONCE_LEN + TAG_LEN + 5]).unwrap();
+        let signature = Signature::parse(&[0xff; Signature::LEN]).unwrap();
+        let key = VerifyingKey::parse(&[7; VerifyingKey::LEN]).unwrap();
+        SealedPayload::new(sealed, WireProfile::Service, PayloadPart::Parsed, signature, key)
+    }
+
+    #[test]
+    fn keys_are_written_in_their_order() {
+        let text = serde_json::to_string(&payload()).unwrap();
+        let algs = r#"{"kem":"ML-KEM-768","sig":"ML-DSA-65","aead":"AES-256-GCM","kdf":"HKDF-SHA-512"}"#;
+        let spelled = |byte, len| base64url::encode(vec![byte; len]);
+        let expected = format!(
+            r#"{{"v":1,"algs":{algs},"ct_kem":"{}","nonce":"{}","aad":"{}","ciphertext":"{}","sig":"{}","server_sig_pk":"{}"}}"#,
+            spelled(0xfb, 1088),
+            spelled(0xfb, 12),
+            base64url::encode("service:parsed"),
+            spelled(0xfb, 21),
+            spelled(0xff, 3309),
+            spelled(7, 1952),
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let json = serde_json::to_vec(&payload()).unwrap();
+        assert_eq!(SealedPayload::from_json(&json), Ok(payload()));
+        // Through a value, as part of a larger response, with owned strings.
+        let value = serde_json::to_value(payload()).unwrap();
+        assert_eq!(serde_json::from_value::<SealedPayload>(value).unwrap(), payload());
+    }
+
+    #[test]
+    fn text_that_is_not_one_object_is_malformed() {
+        let json = serde_json::to_string(&payload()).unwrap();
+        let twice = json.replacen("\"v\":1", "\"v\":1,\"v\":1", 1);
+        let algorithm_twice = json.replacen("\"kem\":", "\"kem\":\"ML-KEM-768\",\"kem\":", 1);
+        let trailing = format!("{json}x");
+        let array = format!("[{json}]");
+        for text in [
+            "",
+            "null",
+            "{}",
+            "[]",
+            "1",
+            &json[..json.len() - 1],
+            &twice,
+            &algorithm_twice,
+            &trailing,
+            &array,
+        ] {
+            assert_eq!(
+                SealedPayload::from_json(text.as_bytes()),
+                Err(OpenError::Malformed),
+                "{text:.40}"
+            );
+        }
+        assert_eq!(SealedPayload::from_json(b"\xff"), Err(OpenError::Malformed));
+    }
+}

@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Development only: what the tests of the other crates share.
+
+pub mod dialogue;
+pub mod payload;
