@@ -18,6 +18,7 @@ pub(crate) enum Defect {
     TooManyFields,
     TooDeep,
     TooManyParts,
+    NotAType,
     NoBoundary,
     BoundaryUnused,
     NotClosed,
@@ -56,6 +57,7 @@ impl fmt::Display for Defect {
                 )
             }
             Self::TooManyParts => write!(f, "Parts beyond the first {PARTS_MAX} are left unparsed."),
+            Self::NotAType => f.write_str("A Content-Type is no type and subtype: the part is taken as text."),
             Self::NoBoundary => f.write_str("A multipart part names no boundary: it is taken as text."),
             Self::BoundaryUnused => {
                 f.write_str("The boundary of a multipart part never occurs: the part is taken as text.")

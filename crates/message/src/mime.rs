@@ -112,7 +112,7 @@ impl<'x> Walk<'x, '_> {
     }
 
     fn body(&mut self, headers: Headers<'x>, place: Place) {
-        let content_type = content_type(&headers, place);
+        let content_type = content_type(&headers, place, self.defects);
         if !content_type.value.starts_with("multipart/") {
             return self.leaf(headers, content_type, place);
         }
@@ -232,7 +232,7 @@ fn delimiter(open: &HashMap<Vec<u8>, usize>, line: &[u8]) -> Option<(usize, bool
 }
 
 /// The declared type, or the default one where none is declared or it is none (RFC 2045 section 5.2).
-fn content_type(headers: &Headers<'_>, place: Place) -> Parameterised {
+fn content_type(headers: &Headers<'_>, place: Place, defects: &mut Defects) -> Parameterised {
     let declared = headers
         .source("content-type")
         .map(|source| Parameterised::parse(&source));
@@ -245,6 +245,7 @@ fn content_type(headers: &Headers<'_>, place: Place) -> Parameterised {
     match declared {
         Some(mut declared) => {
             if !is_type(&declared) {
+                defects.note(Defect::NotAType);
                 declared.value = "text/plain".into();
             }
             declared
@@ -327,7 +328,8 @@ mod tests {
         let inner =
             "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=c\n\nx\n--b--\n";
         assert_eq!(outline(inner), ["text/plain@1:x", told]);
-        assert_eq!(outline("Content-Type: nonsense\n\nall"), ["text/plain@0:all"]);
+        let told = "A Content-Type is no type and subtype: the part is taken as text.";
+        assert_eq!(outline("Content-Type: nonsense\n\nall"), ["text/plain@0:all", told]);
     }
 
     #[test]

@@ -93,15 +93,21 @@ impl Quantum {
 }
 
 fn base64_value(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+    let value = BASE64_VALUES[usize::from(byte)];
+    (value < 64).then_some(value)
 }
+
+/// What each character stands for; 64 for those that are not in the alphabet.
+const BASE64_VALUES: [u8; 256] = {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut values = [64; 256];
+    let mut value = 0;
+    while value < 64 {
+        values[alphabet[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 /// Decodes quoted-printable and tells whether it was whole; a `=` that encodes nothing stays (RFC 2045 section 6.7).
 ///
