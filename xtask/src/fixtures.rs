@@ -41,7 +41,10 @@ pub(crate) fn run(check: bool) -> Result<()> {
         }
         stale.push(name);
     }
-    ensure!(!check || stale.is_empty(), "run `cargo xtask fixtures` and look at the difference: {stale:?}");
+    ensure!(
+        !check || stale.is_empty(),
+        "run `cargo xtask fixtures` and look at the difference: {stale:?}"
+    );
     println!("{} messages generated, {} of them changed", FIXTURES.len(), stale.len());
     Ok(())
 }
@@ -59,8 +62,11 @@ fn headers(subject: &str, fields: &str) -> Vec<u8> {
 fn address_list_huge() -> Vec<u8> {
     let mut fields = "Cc: first@example.test".to_owned();
     for n in 0..100 {
-        write!(fields, ",\r\n a{n}@example.test, \"Last, First {n}\" <b{n}@example.test>,\r\n\tc{n}@example.test (C {n})")
-            .expect("a String takes everything");
+        write!(
+            fields,
+            ",\r\n a{n}@example.test, \"Last, First {n}\" <b{n}@example.test>,\r\n\tc{n}@example.test (C {n})"
+        )
+        .expect("a String takes everything");
     }
     fields.push_str("\r\n");
     [headers("Many recipients", &fields), b"x\r\n".to_vec()].concat()
@@ -68,7 +74,10 @@ fn address_list_huge() -> Vec<u8> {
 
 /// Every byte value in an attachment that is not encoded, line ends and a false boundary among them.
 fn attachment_binary() -> Vec<u8> {
-    let mut raw = headers("Binary", "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n");
+    let mut raw = headers(
+        "Binary",
+        "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n",
+    );
     raw.extend(b"--b\r\n\r\nSee the file.\r\n--b\r\nContent-Type: application/octet-stream; name=all.bin\r\n");
     raw.extend(b"Content-Transfer-Encoding: binary\r\n\r\n");
     raw.extend(0..=u8::MAX);
@@ -78,7 +87,12 @@ fn attachment_binary() -> Vec<u8> {
 
 /// One line of 20,000 characters, far over the 998 of RFC 5322.
 fn body_huge_line() -> Vec<u8> {
-    [headers("A long line", ""), "word ".repeat(4000).into_bytes(), b"\r\n".to_vec()].concat()
+    [
+        headers("A long line", ""),
+        "word ".repeat(4000).into_bytes(),
+        b"\r\n".to_vec(),
+    ]
+    .concat()
 }
 
 /// 8-bit text that names no charset.
@@ -95,7 +109,10 @@ fn headers_latin_1() -> Vec<u8> {
 
 /// 100 links in HTML, each also in the plain text, and 100 more there.
 fn links_galore() -> Vec<u8> {
-    let mut raw = headers("Links", "MIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=b\r\n");
+    let mut raw = headers(
+        "Links",
+        "MIME-Version: 1.0\r\nContent-Type: multipart/alternative; boundary=b\r\n",
+    );
     let (mut plain, mut html) = (String::new(), String::new());
     for n in 0..200 {
         write!(plain, "https://example.test/{n}?a=1&b=2 ").expect("a String takes everything");
@@ -109,14 +126,20 @@ fn links_galore() -> Vec<u8> {
 
 /// NUL bytes in a header field, in the text and in a file name.
 fn nul_bytes() -> Vec<u8> {
-    let mut raw = headers("Nul\0Nul", "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n");
+    let mut raw = headers(
+        "Nul\0Nul",
+        "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n",
+    );
     raw.extend(b"--b\r\n\r\nA\0B\r\n--b\r\nContent-Type: image/png; name=\"a\0b.png\"\r\n\r\n\0\r\n--b--\r\n");
     raw
 }
 
 /// 1,005 parts, of which the multipart itself and 999 more are read.
 fn parts_many() -> Vec<u8> {
-    let mut raw = headers("Many parts", "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n");
+    let mut raw = headers(
+        "Many parts",
+        "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n",
+    );
     for n in 0..1004 {
         raw.extend(format!("--b\r\n\r\n{n}\r\n").into_bytes());
     }
