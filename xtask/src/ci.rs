@@ -3,15 +3,20 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{interop, tidy};
+use crate::{interop, repository, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
     name: &'static str,
     run: fn() -> Result<()>,
 }
+
+/// The test target that kills the server again and again, and how often it does so here: about a minute.
+const KILL_TEST: &str = "kill";
+const KILL_ROUNDS: &str = "20";
 
 /// Cheap steps first, so that a slip is known in seconds; one debug profile and one target directory for all.
 const STEPS: &[Step] = &[
@@ -37,8 +42,16 @@ const STEPS: &[Step] = &[
     },
     Step { name: "doc", run: doc },
     Step {
+        name: "vectors",
+        run: || vectors::run(true),
+    },
+    Step {
+        name: "kill",
+        run: kill,
+    },
+    Step {
         name: "interop",
-        run: interop::run,
+        run: interop::walk,
     },
 ];
 
@@ -68,6 +81,25 @@ fn clippy() -> Result<()> {
         "-D",
         "warnings",
     ]))
+}
+
+/// A longer run of the test that kills the server under load; `cargo test` alone runs a few rounds of it.
+fn kill() -> Result<()> {
+    let metadata = MetadataCommand::new()
+        .current_dir(repository::root())
+        .no_deps()
+        .exec()?;
+    let mut targets = metadata
+        .workspace_packages()
+        .into_iter()
+        .flat_map(|package| &package.targets);
+    if !targets.any(|target| target.is_test() && target.name == KILL_TEST) {
+        eprintln!("note: there is no test target `{KILL_TEST}`");
+        return Ok(());
+    }
+    // The whole workspace, so that the same features hold and nothing is built a second time.
+    let test = ["test", "--workspace", "--test", KILL_TEST];
+    shell::run(cargo(test).env("RESTANTE_KILL_ROUNDS", KILL_ROUNDS))
 }
 
 fn doc() -> Result<()> {

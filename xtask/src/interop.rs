@@ -15,10 +15,16 @@ use server::Server;
 /// The scripts, each a program of its own; a folder beside them holds what they share.
 const SCRIPTS: &str = "tests/interop/python";
 
-/// Prepares the environment, starts a server, runs every script against it, and stops it whatever happens.
+/// Builds the debug server and walks.
 pub(crate) fn run() -> Result<()> {
-    let python = environment::prepare()?;
     shell::run(&mut shell::cargo(["build", "--package", "restante-server"]))?;
+    walk()
+}
+
+/// Prepares the environment, starts the server that was built, runs every script against it, and stops it whatever
+/// happens.
+pub(crate) fn walk() -> Result<()> {
+    let python = environment::prepare()?;
     let server = Server::start(&repository::target()?.join("debug/server"))?;
     match run_scripts(&python, &server) {
         Ok(()) => server.stop(),
