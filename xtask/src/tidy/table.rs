@@ -67,6 +67,9 @@ pub(super) const ROWS: &[Row] = &[
         may_use: &[
             "crates/envelope",
             "crates/model",
+            "crates/smtp",
+            "crates/message",
+            "crates/wire",
             "crates/storage",
             "crates/inbox",
             "crates/ingest",
