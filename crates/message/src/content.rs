@@ -29,7 +29,10 @@ pub(crate) fn assemble(parts: Vec<Part<'_>>, defects: &mut Defects) -> Content {
     for part in parts {
         let disposition = Parameterised::parse(&part.headers.source("content-disposition").unwrap_or_default());
         let filename = disposition.get("filename").or_else(|| part.content_type.get("name"));
-        let encoding = part.headers.text("content-transfer-encoding");
+        let encoding = part
+            .headers
+            .source("content-transfer-encoding")
+            .map(|source| Parameterised::parse(&source).value);
         let bytes = transfer::decode(encoding.as_deref(), part.body, defects);
         if is_body(&part, &disposition, filename.as_deref()) {
             let label = part.content_type.get("charset");

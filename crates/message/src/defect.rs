@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limit::{DEFECTS_MAX, DEPTH_MAX, FIELDS_MAX, PARTS_MAX};
+use crate::limit::{DEFECTS_MAX, DEPTH_MAX, FIELDS_MAX, LINE_MAX, PARTS_MAX};
 
 /// One kind of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,7 @@ pub(crate) enum Defect {
     BareCr,
     BareLf,
     Nul,
+    LongLine,
     HeaderBytes,
     EncodedWord,
     TooManyFields,
@@ -45,6 +46,7 @@ impl fmt::Display for Defect {
             Self::BareCr => f.write_str("There is a CR without LF."),
             Self::BareLf => f.write_str("There is a LF without CR: lines should end in CRLF."),
             Self::Nul => f.write_str("There is a NUL byte."),
+            Self::LongLine => write!(f, "There is a line of more than {LINE_MAX} characters."),
             Self::HeaderBytes => {
                 f.write_str("A header has 8-bit bytes that are not UTF-8: they are read as windows-1252.")
             }

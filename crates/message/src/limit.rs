@@ -6,6 +6,8 @@ pub(crate) const FIELDS_MAX: usize = 1_000;
 pub(crate) const DEPTH_MAX: usize = 100;
 /// Parts in all, multipart ones included.
 pub(crate) const PARTS_MAX: usize = 1_000;
+/// Octets of a line without its end, by RFC 5322 section 2.1.1; longer ones are parsed and named.
+pub(crate) const LINE_MAX: usize = 998;
 /// Characters of a link.
 pub(crate) const LINK_MAX: usize = 2_048;
 /// Defects that are told.

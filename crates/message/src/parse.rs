@@ -4,7 +4,8 @@ use crate::address;
 use crate::content;
 use crate::date;
 use crate::defect::{Defect, Defects};
-use crate::header::Headers;
+use crate::header::{self, Headers};
+use crate::limit::LINE_MAX;
 use crate::links;
 use crate::message_id;
 use crate::mime;
@@ -93,7 +94,7 @@ fn shown(mailboxes: &[Mailbox]) -> Vec<String> {
     mailboxes.iter().map(Mailbox::to_string).collect()
 }
 
-/// Notes what is wrong with the bytes as such (RFC 5321 section 2.3.8).
+/// Notes what is wrong with the bytes as such (RFC 5321 section 2.3.8, RFC 5322 section 2.1.1).
 fn note_bytes(raw: &[u8], defects: &mut Defects) {
     if raw.is_empty() {
         defects.note(Defect::Empty);
@@ -106,6 +107,13 @@ fn note_bytes(raw: &[u8], defects: &mut Defects) {
     }
     if memchr::memchr(0, raw).is_some() {
         defects.note(Defect::Nul);
+    }
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', raw).chain([raw.len()]) {
+        if header::trim_line_end(&raw[start.min(end)..end]).len() > LINE_MAX {
+            defects.note(Defect::LongLine);
+        }
+        start = end + 1;
     }
 }
 
@@ -141,6 +149,23 @@ fn note_fields(headers: &Headers<'_>, defects: &mut Defects) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_may_have_998_characters() {
+        let told = |raw: String| {
+            let mut defects = Defects::default();
+            note_bytes(raw.as_bytes(), &mut defects);
+            defects.sentences()
+        };
+        let (longest, longer) = ("a".repeat(LINE_MAX), "a".repeat(LINE_MAX + 1));
+        assert_eq!(
+            told(format!("{longest}\r\n{longest}\r\n{longest}")),
+            Vec::<String>::new()
+        );
+        let sentence = ["There is a line of more than 998 characters."];
+        assert_eq!(told(format!("a\r\n{longer}\r\na")), sentence);
+        assert_eq!(told(format!("a\r\n{longer}")), sentence);
+    }
 
     #[test]
     fn a_panic_is_caught() {
