@@ -1,8 +1,8 @@
 //! The grammar of one complete command line (RFC 5321 section 4.1, RFC 1870, 3030, 6152, 6531).
 //!
-//! It is our own: the grammar crate that was tried reads `<>` and `<Postmaster>` as the same, drops the quotes of local
-//! parts, ignores what follows DATA or a chunk size, and lets a chunk size beyond 64 bits wrap around to a small one,
-//! after which the body would run as commands. Where it is right, a test compares with it.
+//! It is our own. smtp-proto 0.2.5 reads `<>` and `<Postmaster>` as the same, drops the quotes of local parts, ignores
+//! what follows DATA or a chunk size, and lets a chunk size beyond 64 bits wrap around to a small one, after which the
+//! body would run as commands. Where it reads a line as it should, a test compares with it.
 
 use restante_model::{ForwardPath, ReversePath};
 
@@ -207,5 +207,121 @@ fn bdat(argument: &[u8]) -> Result<Command<'_>, Fault> {
         b"" => Ok(Command::Bdat(size, ChunkKind::Inner)),
         last if last.eq_ignore_ascii_case(b"LAST") => Ok(Command::Bdat(size, ChunkKind::Last)),
         _ => Err(Fault::Chunk(size)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use smtp_proto::Request;
+
+    use super::*;
+
+    #[test]
+    fn numbers_saturate_and_have_digits_only() {
+        for (text, value) in [
+            ("0", Some(0)),
+            ("007", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("184467440737095516160", Some(u64::MAX)),
+            ("", None),
+            ("+1", None),
+            ("-1", None),
+            ("1.", None),
+            ("٣", None),
+        ] {
+            assert_eq!(number(text.as_bytes()), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_mail_are_read() {
+        let parse = |text: &str| match parse(text.as_bytes()) {
+            Ok(Command::Mail(path, parameters)) => (path, parameters),
+            other => panic!("{text}: {other:?}"),
+        };
+        let (path, parameters) = parse("MAIL FROM:<a@b.test> SMTPUTF8 SIZE=12 BODY=8BITMIME");
+        assert_eq!(path, ReversePath::Address("a@b.test".into()));
+        assert_eq!(
+            parameters,
+            MailParameters {
+                size: 12,
+                body: BodyType::EightBitMime,
+                smtputf8: true
+            }
+        );
+        assert_eq!(parse("MAIL FROM:<>"), (ReversePath::Null, MailParameters::default()));
+    }
+
+    /// Command lines that a grammar of others should read as ours does: no quotes, no more than 18 digits.
+    fn plain_line() -> impl Strategy<Value = String> {
+        let address = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]{1,8}@[a-z]{1,8}(\\.[a-z]{1,5}){0,2}";
+        prop_oneof![
+            (address, 0..10_u64.pow(18)).prop_map(|(address, size)| format!("MAIL FROM:<{address}> SIZE={size}")),
+            address.prop_map(|address| format!("mail from:<{address}> BODY=8BITMIME SMTPUTF8")),
+            address.prop_map(|address| format!("RCPT TO:<{address}>")),
+            address.prop_map(|address| format!("rcpt to:<@a.test,@b.test:{address}>")),
+            "(EHLO|HELO) [a-z.-]{1,20}",
+            "EHLO \\[[0-9.]{1,12}\\]",
+            (0..10_u64.pow(18)).prop_map(|size| format!("BDAT {size}")),
+            (0..10_u64.pow(18)).prop_map(|size| format!("bdat {size} LAST")),
+            "(DATA|RSET|QUIT|NOOP|HELP|STARTTLS|VRFY bob)",
+        ]
+    }
+
+    /// The same command in the words of the other grammar.
+    fn meaning(request: &Request<std::borrow::Cow<'_, str>>) -> Command<'static> {
+        let size = |size: usize| size as u64;
+        match request {
+            Request::Mail { from } => {
+                let eight_bit = from.flags & smtp_proto::MAIL_BODY_8BITMIME != 0;
+                let parameters = MailParameters {
+                    size: size(from.size),
+                    body: if eight_bit {
+                        BodyType::EightBitMime
+                    } else {
+                        BodyType::SevenBit
+                    },
+                    smtputf8: from.flags & smtp_proto::MAIL_SMTPUTF8 != 0,
+                };
+                Command::Mail(ReversePath::Address(from.address.to_string()), parameters)
+            }
+            Request::Rcpt { to } => {
+                let (local, domain) = to.address.rsplit_once('@').unwrap();
+                Command::Rcpt(ForwardPath::Mailbox {
+                    local: local.into(),
+                    domain: domain.into(),
+                })
+            }
+            Request::Bdat {
+                chunk_size,
+                is_last: true,
+            } => Command::Bdat(size(*chunk_size), ChunkKind::Last),
+            Request::Bdat {
+                chunk_size,
+                is_last: false,
+            } => Command::Bdat(size(*chunk_size), ChunkKind::Inner),
+            Request::Ehlo { host } => Command::Ehlo(host.to_string().leak()),
+            Request::Helo { host } => Command::Helo(host.to_string().leak()),
+            Request::Data => Command::Data,
+            Request::Rset => Command::Rset,
+            Request::Quit => Command::Quit,
+            Request::Noop { .. } => Command::Noop,
+            Request::Help { .. } => Command::Help,
+            Request::StartTls => Command::StartTls,
+            Request::Vrfy { .. } => Command::Vrfy,
+            other => panic!("{other:?} is no command of ours"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn another_grammar_reads_plain_lines_alike(line in plain_line()) {
+            let wire = format!("{line}\r\n");
+            let theirs = Request::parse(&mut wire.as_bytes().iter()).expect("a plain line");
+            prop_assert_eq!(parse(line.as_bytes()), Ok(meaning(&theirs)));
+        }
     }
 }

@@ -1,1 +1,271 @@
-//! placeholder
+//! What only the driver sees: reservations, phases, TLS. What a client sees stands in `tests/dialogues`.
+
+use super::*;
+use crate::config::StartTls;
+use crate::transaction::Transaction;
+
+const NO_ROOM: Reply = Reply::fixed(452, Enhanced(4, 3, 1), "No room");
+
+/// A session after `EHLO x`.
+fn session(config: SessionConfig) -> Session {
+    let mut session = Session::new(Arc::new(config), None);
+    assert_eq!(feed(&mut session, b"EHLO x\r\n"), None);
+    session.take_output();
+    session
+}
+
+/// Feeds bytes until the first action, which must come with the last of them, if it does.
+fn feed(session: &mut Session, mut input: &[u8]) -> Option<Action> {
+    let action = session.feed(&mut input);
+    assert!(action.is_some() || input.is_empty());
+    action
+}
+
+fn said(session: &mut Session) -> String {
+    String::from_utf8(session.take_output().to_vec()).unwrap()
+}
+
+/// Opens a transaction for bob.
+fn open(session: &mut Session) {
+    assert_eq!(feed(session, b"MAIL FROM:<>\r\n"), None);
+    let mut input = &b"RCPT TO:<bob@restante.test>\r\n"[..];
+    assert!(matches!(
+        session.feed(&mut input),
+        Some(Action::Verify(ForwardPath::Mailbox { .. }))
+    ));
+    session.resume(Answer::Granted);
+    session.take_output();
+}
+
+fn accepted(action: Option<Action>) -> Transaction {
+    match action {
+        Some(Action::Accept(transaction)) => transaction,
+        other => panic!("{other:?} accepts nothing"),
+    }
+}
+
+#[test]
+fn a_declared_size_is_reserved_at_mail() {
+    let mut session = session(SessionConfig::default());
+    assert_eq!(
+        feed(&mut session, b"MAIL FROM:<> SIZE=1000\r\n"),
+        Some(Action::Reserve(1000))
+    );
+    assert_eq!((session.reserved_bytes(), session.in_transaction()), (0, true));
+    session.resume(Answer::Refused(NO_ROOM));
+    assert_eq!(said(&mut session), "452 4.3.1 No room\r\n");
+    assert!(!session.in_transaction());
+    assert_eq!(
+        feed(&mut session, b"MAIL FROM:<> SIZE=1000\r\n"),
+        Some(Action::Reserve(1000))
+    );
+    session.resume(Answer::Granted);
+    assert_eq!(
+        (session.reserved_bytes(), said(&mut session).as_str()),
+        (1000, "250 2.1.0 Ok\r\n")
+    );
+    assert_eq!(feed(&mut session, b"RSET\r\n"), None);
+    assert_eq!(session.reserved_bytes(), 0);
+}
+
+#[test]
+fn an_undeclared_size_is_reserved_by_doubling_before_bytes_are_kept() {
+    let mut session = session(SessionConfig::default());
+    open(&mut session);
+    assert_eq!(feed(&mut session, b"DATA\r\n"), None);
+    // It begins with the empty line that ends a header block.
+    let body = [b"\r\n", vec![b'x'; 299_998].as_slice()].concat();
+    let mut input = body.as_slice();
+    for (expected, read) in [(65_536, 0), (65_536, 65_536), (131_072, 131_072), (262_144, 262_144)] {
+        assert_eq!(session.feed(&mut input), Some(Action::Reserve(expected)));
+        assert_eq!(body.len() - input.len(), read);
+        session.resume(Answer::Granted);
+    }
+    assert_eq!(session.feed(&mut input), None);
+    assert_eq!(session.reserved_bytes(), 524_288);
+    let transaction = accepted(feed(&mut session, b"\r\n.\r\n"));
+    assert_eq!(transaction.data.len(), 300_002);
+    assert_eq!(session.reserved_bytes(), 0);
+    assert!(session.in_transaction());
+    session.resume(Answer::Accepted {
+        ids: vec!["msg_1".into()],
+    });
+    assert!(!session.in_transaction());
+}
+
+#[test]
+fn who_gets_no_room_is_drained_to_the_end() {
+    for (opening, rest) in [
+        (&b"DATA\r\n"[..], &b"\r\nQUIT\r\n.\r\n"[..]),
+        (b"BDAT 12 LAST\r\n", b"QUIT\r\nQUIT\r\n"),
+    ] {
+        let mut session = session(SessionConfig::default());
+        open(&mut session);
+        assert_eq!(feed(&mut session, opening), None);
+        let mut input = rest;
+        assert_eq!(session.feed(&mut input), Some(Action::Reserve(65_536)));
+        session.resume(Answer::Refused(NO_ROOM));
+        assert_eq!((session.phase(), session.reserved_bytes()), (Phase::Draining, 0));
+        assert_eq!(session.feed(&mut input), None);
+        assert!(said(&mut session).ends_with("452 4.3.1 No room\r\n"));
+        assert_eq!((session.phase(), session.in_transaction()), (Phase::Commands, false));
+    }
+}
+
+#[test]
+fn who_sends_without_end_is_closed() {
+    let mut session = session(SessionConfig {
+        max_message_bytes: 10,
+        max_drain_bytes: 1000,
+        ..SessionConfig::default()
+    });
+    open(&mut session);
+    assert_eq!(feed(&mut session, b"DATA\r\nx"), Some(Action::Reserve(10)));
+    session.resume(Answer::Granted);
+    assert_eq!(feed(&mut session, &[b'x'; 1000]), None);
+    assert_eq!(session.phase(), Phase::Draining);
+    assert_eq!(
+        feed(&mut session, &[b'x'; 100]),
+        Some(Action::Close(CloseReason::DrainLimit))
+    );
+    assert!(said(&mut session).ends_with("552 5.3.4 Message too large: the limit is 10 bytes\r\n"));
+    assert_eq!(session.phase(), Phase::Closed);
+    assert_eq!(
+        feed(&mut session, b"NOOP\r\n"),
+        Some(Action::Close(CloseReason::DrainLimit))
+    );
+    assert_eq!(said(&mut session), "");
+}
+
+#[test]
+fn what_cannot_be_stored_is_refused_with_the_reply_of_the_outside() {
+    let mut session = session(SessionConfig::default());
+    open(&mut session);
+    assert!(matches!(
+        feed(&mut session, b"BDAT 0 LAST\r\n"),
+        Some(Action::Accept(_))
+    ));
+    session.resume(Answer::Refused(Reply::fixed(451, Enhanced(4, 3, 0), "Later")));
+    assert_eq!(said(&mut session), "451 4.3.0 Later\r\n");
+    assert!(!session.in_transaction());
+}
+
+#[test]
+fn a_session_begins_anew_under_tls_and_forgets_what_came_in_clear() {
+    let facts = TlsFacts {
+        version: "TLSv1.3".into(),
+        cipher: "TLS_AES_256_GCM_SHA384".into(),
+    };
+    let mut session = session(SessionConfig {
+        starttls: StartTls::Offered,
+        ..SessionConfig::default()
+    });
+    let mut input = &b"MAIL FROM:<>\r\nSTARTTLS\r\nNOOP\r\nEHLO evil\r\nMAI"[..];
+    assert_eq!(session.feed(&mut input), Some(Action::StartTls));
+    assert_eq!(input, b"");
+    assert_eq!(said(&mut session), "250 2.1.0 Ok\r\n220 2.0.0 Ready to start TLS\r\n");
+    session.resume(Answer::TlsStarted(facts.clone()));
+    assert_eq!(session.phase(), Phase::Commands);
+    assert_eq!(feed(&mut session, b"MAIL FROM:<>\r\nEHLO x\r\nSTARTTLS\r\n"), None);
+    let text = said(&mut session);
+    assert!(text.starts_with("503 5.5.1 Send HELO or EHLO first\r\n250-"), "{text}");
+    assert!(!text.contains("STARTTLS\r\n"), "{text}");
+    assert!(text.ends_with("503 5.5.1 TLS is active already\r\n"), "{text}");
+    open(&mut session);
+    let transaction = accepted(feed(&mut session, b"BDAT 0 LAST\r\n"));
+    assert_eq!((transaction.protocol, transaction.tls), ("ESMTPS", Some(facts)));
+}
+
+#[test]
+fn starttls_is_offered_by_configuration_only_and_a_failed_handshake_ends_the_session() {
+    let mut offered = session(SessionConfig {
+        starttls: StartTls::Offered,
+        ..SessionConfig::default()
+    });
+    assert_eq!(feed(&mut offered, b"EHLO x\r\n"), None);
+    assert!(said(&mut offered).ends_with("250 STARTTLS\r\n"));
+    assert_eq!(feed(&mut offered, b"STARTTLS\r\n"), Some(Action::StartTls));
+    offered.resume(Answer::TlsFailed);
+    assert_eq!(
+        feed(&mut offered, b"NOOP\r\n"),
+        Some(Action::Close(CloseReason::TlsFailed))
+    );
+    let mut off = session(SessionConfig::default());
+    assert_eq!(feed(&mut off, b"STARTTLS\r\n"), None);
+    assert_eq!(said(&mut off), "502 5.5.1 Command not implemented\r\n");
+}
+
+#[test]
+fn the_protocol_keyword_tells_what_was_spoken() {
+    let facts = TlsFacts {
+        version: "TLSv1.3".into(),
+        cipher: "x".into(),
+    };
+    for (hello, parameter, tls, keyword) in [
+        ("HELO", "", None, "SMTP"),
+        ("HELO", "", Some(facts.clone()), "SMTP"),
+        ("EHLO", "", None, "ESMTP"),
+        ("EHLO", "", Some(facts.clone()), "ESMTPS"),
+        ("EHLO", " SMTPUTF8", None, "UTF8SMTP"),
+        ("EHLO", " SMTPUTF8", Some(facts), "UTF8SMTPS"),
+    ] {
+        let mut session = Session::new(Arc::default(), tls);
+        let commands = format!("{hello} x\r\nMAIL FROM:<>{parameter}\r\n");
+        assert_eq!(feed(&mut session, commands.as_bytes()), None);
+        assert!(matches!(
+            feed(&mut session, b"RCPT TO:<a@b>\r\n"),
+            Some(Action::Verify(_))
+        ));
+        session.resume(Answer::Granted);
+        assert_eq!(accepted(feed(&mut session, b"BDAT 0 LAST\r\n")).protocol, keyword);
+    }
+}
+
+#[test]
+fn phases_follow_the_client() {
+    let mut session = Session::new(Arc::default(), None);
+    session.greet();
+    assert_eq!(
+        said(&mut session),
+        "220 localhost ESMTP restante test mail server (receive-only)\r\n"
+    );
+    assert_eq!(session.phase(), Phase::Connected);
+    feed(&mut session, b"EHLO");
+    assert_eq!(session.phase(), Phase::Connected);
+    feed(&mut session, b" x\r\n");
+    assert_eq!(session.phase(), Phase::Commands);
+    open(&mut session);
+    assert!(session.in_transaction());
+    feed(&mut session, b"DATA\r\n");
+    assert_eq!(session.phase(), Phase::Data);
+    assert_eq!(
+        session.timeout_reply().to_bytes(),
+        "421 4.4.2 localhost Timeout, closing connection\r\n"
+    );
+    assert_eq!(
+        session.shutdown_reply().to_bytes(),
+        "421 4.3.2 localhost Server is shutting down\r\n"
+    );
+}
+
+#[test]
+fn a_client_that_reads_nothing_makes_no_heap_of_replies() {
+    let mut session = session(SessionConfig::default());
+    let commands = b"EHLO x\r\n".repeat(10_000);
+    let mut input = commands.as_slice();
+    let mut flushes = 0;
+    while let Some(action) = session.feed(&mut input) {
+        assert_eq!(action, Action::Flush);
+        assert!(session.take_output().len() < OUTPUT_HIGH_WATER + 1000);
+        flushes += 1;
+    }
+    assert!(flushes > 50, "{flushes}");
+}
+
+#[test]
+#[should_panic(expected = "does not answer")]
+fn an_answer_that_does_not_fit_is_a_mistake_of_the_driver() {
+    let mut session = session(SessionConfig::default());
+    feed(&mut session, b"MAIL FROM:<> SIZE=1\r\n");
+    session.resume(Answer::TlsFailed);
+}
