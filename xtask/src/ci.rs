@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{interop, repository, tidy, vectors};
+use crate::{fixtures, interop, repository, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
@@ -44,6 +44,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "vectors",
         run: || vectors::run(true),
+    },
+    Step {
+        name: "fixtures",
+        run: || fixtures::run(true),
     },
     Step {
         name: "kill",

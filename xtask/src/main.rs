@@ -3,6 +3,7 @@
 //! `ci` is what the README calls the test command; every other command is one step of it or helps while editing.
 
 mod ci;
+mod fixtures;
 mod interop;
 mod release;
 mod repository;
@@ -36,6 +37,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write the messages under tests/fixtures that no editor should write by hand
+    Fixtures {
+        /// Compare instead of writing
+        #[arg(long)]
+        check: bool,
+    },
     /// Build the release binaries
     Build,
     /// Run the official Python SDK against a debug server
@@ -59,6 +66,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Tidy { fix: true } => tidy::fix(),
         Command::Tidy { fix: false } => tidy::run(),
         Command::Vectors { check } => vectors::run(*check),
+        Command::Fixtures { check } => fixtures::run(*check),
         Command::Build => release::run(),
         Command::Interop => interop::run(),
         Command::Ci => ci::run(),
