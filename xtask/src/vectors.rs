@@ -73,3 +73,41 @@ fn present(folder: &Path) -> Result<BTreeMap<String, String>> {
         .map(|entry| read(entry?.path()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+        files
+            .iter()
+            .map(|&(name, text)| (name.to_owned(), text.to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn what_was_written_compares_equal_and_stale_files_are_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &files(&[("a.json", "1"), ("b.json", "2")])).unwrap();
+        let made = files(&[("b.json", "2"), ("c.json", "3")]);
+        write(folder.path(), &made).unwrap();
+        compare(folder.path(), &made).unwrap();
+        assert_eq!(present(folder.path()).unwrap(), made);
+    }
+
+    #[test]
+    fn a_changed_a_missing_and_a_surplus_file_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        write(
+            folder.path(),
+            &files(&[("changed.json", "1"), ("same.json", "2"), ("surplus.json", "3")]),
+        )
+        .unwrap();
+        let made = files(&[("changed.json", "x"), ("missing.json", "4"), ("same.json", "2")]);
+        let error = compare(folder.path(), &made).unwrap_err().to_string();
+        assert!(
+            error.ends_with(r#"["changed.json", "missing.json", "surplus.json"]"#),
+            "{error}"
+        );
+    }
+}

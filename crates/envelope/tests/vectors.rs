@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use restante_envelope::{DecapsulationKey, OpenError, Plaintext, SealedPayload, VerifyingKey, WireProfile, base64url};
+use restante_envelope::{
+    DecapsulationKey, OpenError, PayloadPart, Plaintext, SealedPayload, VerifyingKey, WireProfile, base64url,
+};
 use serde::Deserialize;
 
 /// One scenario.
@@ -43,16 +45,17 @@ impl From<OpenError> for Expect {
     }
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/envelope")
+}
+
+fn read(path: &Path) -> Vector {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
 fn vectors() -> Vec<(PathBuf, Vector)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/envelope");
-    fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            let vector = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-            (path, vector)
-        })
-        .collect()
+    let paths = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    paths.map(|path| (path.clone(), read(&path))).collect()
 }
 
 fn open(vector: &Vector) -> Result<Plaintext, OpenError> {
@@ -106,6 +109,20 @@ fn genuine_payloads_are_written_as_they_were_read() {
                 "{}",
                 path.display()
             );
+        }
+    }
+}
+
+#[test]
+fn each_part_has_the_additional_data_of_its_vector() {
+    for profile in [WireProfile::Service, WireProfile::VaultSandbox] {
+        for (part, name) in [
+            (PayloadPart::Metadata, "metadata"),
+            (PayloadPart::Parsed, "parsed"),
+            (PayloadPart::Raw, "raw"),
+        ] {
+            let vector = read(&folder().join(format!("success-{profile}-{name}.json")));
+            assert_eq!(vector.payload["aad"], base64url::encode(profile.aad(part)));
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::object::Object;
 use super::scenario::{Expect, SERVICE, Scenario, VAULT_SANDBOX, Vector, client_seeds, seed};
+use super::{Sealed, sign, transcript};
 
 const BINARY_FIELDS: [&str; 6] = ["ct_kem", "nonce", "aad", "ciphertext", "sig", "server_sig_pk"];
 
@@ -236,7 +237,7 @@ fn sizes() -> Vec<Vector> {
     ]
 }
 
-fn size(name: &str, about: &str, change: impl FnOnce(&mut super::Sealed)) -> Vector {
+fn size(name: &str, about: &str, change: impl FnOnce(&mut Sealed)) -> Vector {
     Scenario::new(name, about)
         .spoiled_before_signing(change)
         .expect(Expect::Malformed)
@@ -327,14 +328,14 @@ fn signatures() -> Vec<Vector> {
             "signed by another key than the one that the payload names",
         )
         .spoiled_after_signing(|sealed, signature| {
-            let message = super::transcript(SERVICE.context, sealed);
-            *signature = super::sign(&seed("attacker: xi"), &seed("attacker: signature"), &message, b"");
+            let message = transcript(SERVICE.context, sealed);
+            *signature = sign(&seed("attacker: xi"), &seed("attacker: signature"), &message, b"");
         })
         .expect(Expect::Signature),
     ]
 }
 
-fn flipped_after_signing(name: &str, about: &str, change: impl FnOnce(&mut super::Sealed, &mut Vec<u8>)) -> Vector {
+fn flipped_after_signing(name: &str, about: &str, change: impl FnOnce(&mut Sealed, &mut Vec<u8>)) -> Vector {
     Scenario::new(name, about)
         .spoiled_after_signing(change)
         .expect(Expect::Signature)
@@ -374,7 +375,7 @@ fn decryptions() -> Vec<Vector> {
     ]
 }
 
-fn flipped_before_signing(name: &str, about: &str, change: impl FnOnce(&mut super::Sealed)) -> Vector {
+fn flipped_before_signing(name: &str, about: &str, change: impl FnOnce(&mut Sealed)) -> Vector {
     Scenario::new(name, about)
         .spoiled_before_signing(change)
         .expect(Expect::Decryption)
