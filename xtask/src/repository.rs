@@ -61,6 +61,8 @@ impl SourceFile {
 /// All files of the repository, read.
 pub(crate) fn files() -> Result<Vec<SourceFile>> {
     let mut git = Command::new("git");
+    // A checkout that belongs to another user, as in some CI containers, is read all the same.
+    git.args(["-c", "safe.directory=*"]);
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root());
     let listing = shell::output(&mut git)?;
