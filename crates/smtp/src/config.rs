@@ -26,10 +26,17 @@ pub struct SessionConfig {
     pub max_header_bytes: usize,
     /// Recipients of a transaction, at most (LIMITS RCPTMAX, RFC 9422).
     pub max_recipients: usize,
-    /// Bytes of a refused message that are read and dropped, at most, before the session gives up and closes.
+    /// Bytes of a refused message that are read and dropped, at most, before the session gives up and closes; never
+    /// less than the largest message.
     pub max_drain_bytes: u64,
     /// Whether STARTTLS is offered.
     pub starttls: StartTls,
+}
+
+impl SessionConfig {
+    pub(crate) fn drain_limit(&self) -> u64 {
+        self.max_drain_bytes.max(self.max_message_bytes as u64)
+    }
 }
 
 impl Default for SessionConfig {

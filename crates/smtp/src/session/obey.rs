@@ -185,7 +185,7 @@ impl Session {
     /// BDAT: whatever is wrong, the bytes of the chunk follow and must be read, never obeyed (RFC 3030 section 2).
     fn chunk(&mut self, size: u64, kind: ChunkKind, fault: Option<Reply>) -> Step {
         let mut refusal = fault.or_else(|| self.message_refusal());
-        if size > self.config.max_drain_bytes {
+        if size > self.config.drain_limit() {
             // It cannot be kept, and it would take too long to read: the connection cannot go on.
             let reply = refusal.unwrap_or_else(|| wording::message_too_large(self.config.max_message_bytes));
             return self.close(CloseReason::DrainLimit, &reply);

@@ -24,7 +24,7 @@ impl Session {
         match progress {
             Progress::End => self.end_body(),
             Progress::Full => self.grow(),
-            Progress::NeedInput if drained > self.config.max_drain_bytes => self.give_up(),
+            Progress::NeedInput if drained > self.config.drain_limit() => self.give_up(),
             Progress::NeedInput => Step::NeedInput,
         }
     }

@@ -138,6 +138,21 @@ fn who_sends_without_end_is_closed() {
 }
 
 #[test]
+fn a_message_within_its_limit_is_never_too_much_to_drain() {
+    let mut session = session(SessionConfig {
+        max_message_bytes: 100,
+        max_drain_bytes: 10,
+        ..SessionConfig::default()
+    });
+    open(&mut session);
+    let mut input = &[&b"BDAT 100 LAST\r\n"[..], &[b'x'; 100]].concat()[..];
+    assert_eq!(session.feed(&mut input), Some(Action::Reserve(100)));
+    session.resume(Answer::Refused(NO_ROOM));
+    assert_eq!(session.feed(&mut input), None);
+    assert_eq!(said(&mut session), "452 4.3.1 No room\r\n");
+}
+
+#[test]
 fn what_cannot_be_stored_is_refused_with_the_reply_of_the_outside() {
     let mut session = session(SessionConfig::default());
     open(&mut session);
