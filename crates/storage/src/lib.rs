@@ -3,9 +3,12 @@
 //! A method of [`Store`] is an operation of the domain and one atomic, durable step.
 //! The crate knows nothing of SMTP, HTTP, JSON or sealing: the parts of an email are opaque bytes to it.
 //!
-//! Modules, in reading order: [`store`], [`bus`], [`embedded`].
+//! Modules, in reading order: [`store`], [`bus`], [`embedded`], `conformance` (with the feature of that name, for the tests of a backend).
 
 pub mod bus;
+#[cfg(any(test, feature = "conformance"))]
+#[expect(clippy::unwrap_used, reason = "a broken rule panics, as a test does")]
+pub mod conformance;
 pub mod embedded;
 pub mod store;
 

@@ -1,5 +1,7 @@
 //! The backend as a whole: content, reopening, the end of the log, and trouble.
 
+mod model;
+
 use std::path::Path;
 
 use restante_model::InboxMode;
@@ -82,4 +84,16 @@ async fn store_content(store: &Embedded, inbox: InboxKey, address: &InboxAddress
     assert_eq!(store.inbox(address, now()).await.unwrap().unwrap().key, inbox);
     let email = store.email(inbox, id, &[Part::Raw], now()).await.unwrap().unwrap();
     String::from_utf8(email.part(Part::Raw).unwrap().to_vec()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_backend_conforms() {
+    let dirs = std::sync::Mutex::new(Vec::new());
+    crate::conformance::run(async || {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Embedded::open(&config(dir.path())).unwrap();
+        dirs.lock().unwrap().push(dir);
+        Arc::new(store) as Arc<dyn Store>
+    })
+    .await;
 }

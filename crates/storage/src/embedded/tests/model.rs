@@ -1,0 +1,82 @@
+//! Random operations, with reopening among them, against an obvious store in memory.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::conformance::model::{Model, Step};
+
+/// A step of the model, or something that must change nothing.
+#[derive(Debug, Clone)]
+enum Act {
+    Step(Step),
+    /// Dropped, as by a kill.
+    Reopen,
+    Close,
+    /// Reopened without its index.
+    Rebuild,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let number = 0..1000_usize;
+    prop_oneof![
+        2 => prop_oneof![0..5_u64, 50_000..200_000_u64].prop_map(Step::Advance),
+        3 => (0..4_u8, 60_000..400_000_u64, proptest::option::of((0..3_u8, 0..2_u8)))
+            .prop_map(|(name, ttl_ms, idempotency)| Step::Create { name, ttl_ms, idempotency }),
+        6 => proptest::collection::vec((number.clone(), prop_oneof![0..50_usize, 10_000..40_000_usize]), 1..4)
+            .prop_map(Step::Accept),
+        1 => number.clone().prop_map(Step::AcceptAgain),
+        1 => number.clone().prop_map(Step::MarkRead),
+        1 => (number.clone(), any::<bool>()).prop_map(|(number, is_raw)| Step::Attach(number, is_raw)),
+        2 => number.clone().prop_map(Step::Delete),
+        1 => number.prop_map(Step::Retire),
+        1 => (0..3_usize).prop_map(Step::RetireExpired),
+        2 => (0..5_usize).prop_map(Step::Reap),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        12 => step().prop_map(Act::Step),
+        1 => Just(Act::Reopen),
+        1 => Just(Act::Close),
+        1 => Just(Act::Rebuild),
+    ]
+}
+
+async fn play(acts: &[Act]) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    // Small segments, so that calls roll them and exceed them.
+    config.segment_bytes = 32 * 1024;
+    let mut store = Embedded::open(&config).unwrap();
+    let mut model = Model::default();
+    for act in acts {
+        match act {
+            Act::Step(step) => model.step(&store, step).await,
+            Act::Close => store.close().await,
+            Act::Reopen | Act::Rebuild => {}
+        }
+        if !matches!(act, Act::Step(_)) {
+            drop(store);
+            if matches!(act, Act::Rebuild) {
+                std::fs::remove_file(config.path.join("index.marker")).unwrap();
+            }
+            store = Embedded::open(&config).unwrap();
+            assert_eq!(store.recovery().rebuilt, matches!(act, Act::Rebuild));
+        }
+        model.check(&store).await;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_does_what_the_model_does(acts in proptest::collection::vec(act(), 1..60)) {
+        runtime().block_on(play(&acts));
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
+}
