@@ -35,7 +35,7 @@ pub enum To {
     One(String),
 }
 
-/// The content of an email.
+/// The content of an email. `text` and `html` may be `null`; other fields that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParsedContent {
@@ -54,8 +54,10 @@ pub struct ParsedContent {
     /// Reserved for extensions: an empty object.
     pub metadata: BTreeMap<String, String>,
     /// The decoded subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// Text of the From header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Mailboxes of the To header.
     pub to: Vec<String>,
@@ -64,10 +66,13 @@ pub struct ParsedContent {
     /// Mailboxes of the Reply-To header.
     pub reply_to: Vec<String>,
     /// The Message-ID without angle brackets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     /// The Date header in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Timestamp>,
     /// The first In-Reply-To id without angle brackets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
     /// The ids of the References header without angle brackets.
     pub references: Vec<String>,

@@ -1,0 +1,130 @@
+//! An [`Inboxes`] over a store of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use restante_envelope::{DecapsulationKey, SigningKey, WireProfile, base64url};
+use restante_inbox::{
+    ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, InboxPolicy, Inboxes, Parts,
+    Recipient, SealKeys,
+};
+use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
+use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
+use restante_testkit::FakeClock;
+use tempfile::TempDir;
+use zeroize::Zeroizing;
+
+pub(crate) struct Fixture {
+    pub(crate) inboxes: Inboxes,
+    pub(crate) clock: Arc<FakeClock>,
+    _data: TempDir,
+}
+
+pub(crate) fn policy() -> InboxPolicy {
+    InboxPolicy {
+        profile: WireProfile::Service,
+        encryption: EncryptionPolicy::Disabled,
+        allowed_domains: vec![
+            Domain::parse("restante.test").unwrap(),
+            Domain::parse("localhost").unwrap(),
+        ],
+        default_ttl_secs: 3600,
+        max_ttl_secs: 604_800,
+        alias_random_bytes: 4,
+        email_auth_available: true,
+        email_auth_default: false,
+        hostname: "mx.restante.test".into(),
+    }
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        Self::with(policy())
+    }
+
+    pub(crate) fn with(policy: InboxPolicy) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let stamp = Stamp {
+            profile: "service".into(),
+            signing_key: "s".into(),
+            event_key: "e".into(),
+        };
+        let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
+        let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
+        let inboxes = Inboxes::new(Parts {
+            store: Arc::new(store),
+            bus: Bus::new(),
+            clock: clock.clone(),
+            policy,
+            keys: SealKeys {
+                signing: SigningKey::generate(),
+                mac: Zeroizing::new([7; 32]),
+            },
+        });
+        Self {
+            inboxes,
+            clock,
+            _data: data,
+        }
+    }
+
+    pub(crate) async fn create(&self, address: &str) -> Result<Arc<Inbox>, CreateError> {
+        self.inboxes
+            .create(CreateRequest {
+                address: Some(address.into()),
+                ..CreateRequest::default()
+            })
+            .await
+    }
+
+    pub(crate) async fn create_encrypted(&self, address: &str) -> (Arc<Inbox>, DecapsulationKey) {
+        let key = DecapsulationKey::generate();
+        let request = CreateRequest {
+            address: Some(address.into()),
+            encryption: Some(EncryptionChoice::Encrypted),
+            client_key: ClientKey::Text(base64url::encode(key.encapsulation_key().as_bytes())),
+            ..CreateRequest::default()
+        };
+        (self.inboxes.create(request).await.unwrap(), key)
+    }
+
+    /// Stores a message for inboxes and announces it.
+    pub(crate) async fn deposit(&self, to: &[&Arc<Inbox>], raw: &str) -> Vec<EmailId> {
+        let prepared = self.inboxes.prepare(&self.message(to, raw));
+        let announcement = self.inboxes.deposit(prepared).await.unwrap();
+        announcement.ids().collect()
+    }
+
+    pub(crate) fn message(&self, to: &[&Arc<Inbox>], raw: &str) -> Deposit {
+        let recipient = |inbox: &&Arc<Inbox>| Recipient {
+            inbox: Arc::clone(inbox),
+            forward_path: inbox.address.to_string(),
+            auth: AuthResults::skipped(),
+        };
+        Deposit {
+            raw: raw.to_owned().into(),
+            facts: SessionFacts {
+                peer: "127.0.0.1:40000".parse().unwrap(),
+                helo: "client.test".into(),
+                protocol: "ESMTP".into(),
+                tls: None,
+                reverse_path: "alice@sender.test".into(),
+                forward_path: String::new(),
+                received_at: self.clock.now(),
+            },
+            recipients: to.iter().map(recipient).collect(),
+        }
+    }
+
+    pub(crate) fn advance_secs(&self, secs: u64) {
+        self.clock.advance(Duration::from_secs(secs));
+    }
+}
+
+pub(crate) fn path(address: &str) -> ForwardPath {
+    let (local, domain) = address.rsplit_once('@').unwrap();
+    ForwardPath::Mailbox {
+        local: local.into(),
+        domain: domain.into(),
+    }
+}

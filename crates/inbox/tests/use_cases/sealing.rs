@@ -1,0 +1,83 @@
+//! What an encrypted inbox hands out opens with the client's key only, and says what a plain one says.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use restante_envelope::{DecapsulationKey, SealedPayload, WireProfile};
+use restante_inbox::{Content, ListRequest, Source};
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+
+const MESSAGE: &str = "From: Alice <alice@sender.test>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\nhello\r\n";
+
+fn open(fixture: &Fixture, payload: &SealedPayload, key: &DecapsulationKey) -> Vec<u8> {
+    let json = serde_json::to_vec(payload).unwrap();
+    let payload = SealedPayload::from_json(&json).unwrap();
+    let verified = payload
+        .verify(fixture.inboxes.verifying_key(), WireProfile::Service)
+        .unwrap();
+    verified.open(key).unwrap().expose().to_vec()
+}
+
+#[tokio::test]
+async fn every_part_opens_and_keeps_its_signature() {
+    let fixture = Fixture::new();
+    let (inbox, key) = fixture.create_encrypted("bob@restante.test").await;
+    let id = fixture.deposit(&[&inbox], MESSAGE).await[0];
+
+    let view = fixture.inboxes.email(&inbox, id).await.unwrap();
+    let Content::Sealed {
+        metadata,
+        parsed: Some(parsed),
+    } = view.content
+    else {
+        panic!("a sealed email")
+    };
+    let metadata: Value = serde_json::from_slice(&open(&fixture, &metadata, &key)).unwrap();
+    assert_eq!(metadata["subject"], "Grüße");
+    assert_eq!(metadata["id"], id.to_string());
+    let content: Value = serde_json::from_slice(&open(&fixture, &parsed, &key)).unwrap();
+    assert_eq!(content["text"], "hello\n");
+
+    let Source::Sealed(raw) = fixture.inboxes.raw(&inbox, id).await.unwrap() else {
+        panic!("a sealed source")
+    };
+    let text = STANDARD.decode(open(&fixture, &raw, &key)).unwrap();
+    let (trace, message) = text.split_at(text.len() - MESSAGE.len());
+    assert_eq!(message, MESSAGE.as_bytes());
+    assert!(trace.starts_with(b"Received: from client.test "));
+
+    let again = fixture.inboxes.email(&inbox, id).await.unwrap();
+    let Content::Sealed {
+        parsed: Some(again), ..
+    } = again.content
+    else {
+        panic!("a sealed email")
+    };
+    assert_eq!(
+        serde_json::to_string(&again).unwrap(),
+        serde_json::to_string(&parsed).unwrap()
+    );
+}
+
+#[tokio::test]
+async fn a_message_to_both_kinds_of_inbox_is_one_email_each() {
+    let fixture = Fixture::new();
+    let plain = fixture.create("alice@restante.test").await.unwrap();
+    let (sealed, _key) = fixture.create_encrypted("bob@restante.test").await;
+    let ids = fixture.deposit(&[&plain, &sealed, &plain], MESSAGE).await;
+    assert_eq!(ids.len(), 2);
+    assert_ne!(ids[0], ids[1]);
+    let all = ListRequest {
+        before: None,
+        limit: 10,
+        include_content: true,
+    };
+    let list = fixture.inboxes.list(&plain, &all).await.unwrap();
+    assert!(matches!(list.emails[0].content, Content::Plain { parsed: Some(_), .. }));
+    let list = fixture.inboxes.list(&sealed, &all).await.unwrap();
+    assert!(matches!(
+        list.emails[0].content,
+        Content::Sealed { parsed: Some(_), .. }
+    ));
+}
