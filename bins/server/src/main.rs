@@ -1,2 +1,45 @@
-//! The server.
-fn main() {}
+//! The server's process: what it was started with goes in, an exit code comes out.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use restante_server::settings::{self, Invocation, Machine};
+use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, run};
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            error.exit_code()
+        }
+    }
+}
+
+fn start() -> Result<(), StartError> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    match settings::read(std::env::args_os(), environment.clone(), &Machine::of_this_process())? {
+        Invocation::Print(text) => {
+            print!("{text}");
+            Ok(())
+        }
+        Invocation::Serve(settings) => {
+            let variable = |name: &str| environment.get(OsStr::new(name)).cloned();
+            logs::start(settings.log, variable("NO_COLOR").as_deref());
+            serve(*settings, discovery::path(variable))
+        }
+    }
+}
+
+fn serve(settings: Settings, discovery: Option<PathBuf>) -> Result<(), StartError> {
+    tracing::info!(target: "restante", "profile {}", settings.profile);
+    if let Err(error) = limits::raise_open_files() {
+        tracing::warn!(target: "restante", "the limit of open files cannot be raised: {error}");
+    }
+    data_directory::prepare(&settings.data_path)?;
+    let secrets = Secrets::prepare(&settings.data_path, &settings.secrets)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(StartError::Runtime)?;
+    runtime.block_on(run::run(settings, secrets, discovery))
+}

@@ -14,6 +14,13 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// The profile of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Laptop, Self::Production]
+            .into_iter()
+            .find(|profile| profile.as_str() == name)
+    }
+
     /// The name in settings.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +63,11 @@ impl fmt::Display for ChosenProfile {
         match self.reason {
             ProfileReason::Set(source) => write!(f, "{profile} ({} says so)", source.spelling("PROFILE")),
             ProfileReason::DomainsSet(source) => {
-                write!(f, "{profile} ({} is set)", source.spelling("SMTP_ALLOWED_RECIPIENT_DOMAINS"))
+                write!(
+                    f,
+                    "{profile} ({} is set)",
+                    source.spelling("SMTP_ALLOWED_RECIPIENT_DOMAINS")
+                )
             }
             ProfileReason::Default => write!(f, "{profile} (no setting asks for another)"),
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use restante_inbox::EncryptionPolicy;
 use restante_model::{Domain, WireProfile};
 
+use super::kind::Value;
 use super::profile::ChosenProfile;
+use super::resolve::Resolved;
 use crate::secrets::ApiKey;
 
 /// Everything that the server can be told, for the features that this version has.
@@ -109,12 +111,19 @@ pub struct StorageSettings {
 /// Where the API key and the signing key come from.
 #[derive(Debug, Clone)]
 pub struct SecretSettings {
-    /// The key as set, if it is.
-    pub api_key: Option<ApiKey>,
-    /// Whether the key must be set: no file is read and none is made.
-    pub api_key_strict: bool,
+    /// Where the API key comes from.
+    pub api_key: ApiKeySource,
     /// Files of the signing key, if it is not the one of the data directory.
     pub signing_key: Option<SigningKeyPaths>,
+}
+
+/// Where the API key comes from (interface, "Authentication").
+#[derive(Debug, Clone)]
+pub enum ApiKeySource {
+    /// It was set: no file is read and none is made.
+    Set(ApiKey),
+    /// The file `.api-key` of the data directory, made at the first start. Strict mode has no such value.
+    File,
 }
 
 /// Files that hold a signing key made elsewhere.
@@ -142,4 +151,99 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+impl From<&Resolved> for Settings {
+    fn from(values: &Resolved) -> Self {
+        Self {
+            profile: values.profile,
+            wire_profile: values.choice("WIRE_PROFILE"),
+            data_path: values.path("DATA_PATH").expect("the data path has a default").into(),
+            allowed_domains: values.domains("SMTP_ALLOWED_RECIPIENT_DOMAINS").to_vec(),
+            smtp: values.into(),
+            http: values.into(),
+            inboxes: values.into(),
+            storage: StorageSettings {
+                min_free_bytes: values.number("STORAGE_MIN_FREE_BYTES"),
+            },
+            secrets: values.into(),
+            log: values.into(),
+        }
+    }
+}
+
+impl From<&Resolved> for SmtpSettings {
+    fn from(values: &Resolved) -> Self {
+        let per_ip: usize = values.narrow("SMTP_MAX_CONNECTIONS_PER_IP");
+        let [hostname] = values.domains("SMTP_HOSTNAME") else {
+            unreachable!("the host name is one domain");
+        };
+        Self {
+            listen: SocketAddr::new(values.host("SMTP_HOST"), values.narrow("SMTP_PORT")),
+            hostname: hostname.clone(),
+            banner: values.text("SMTP_BANNER").into(),
+            max_message_bytes: values.number("SMTP_MAX_MESSAGE_SIZE"),
+            max_header_bytes: values.number("SMTP_MAX_HEADER_SIZE"),
+            max_recipients: values.narrow("SMTP_MAX_RECIPIENTS"),
+            max_connections: values.narrow("SMTP_MAX_CONNECTIONS"),
+            max_connections_per_ip: (per_ip > 0).then_some(per_ip),
+            session_timeout: Duration::from_millis(values.number("SMTP_SESSION_TIMEOUT")),
+            max_inflight_bytes: values.number("SMTP_MAX_INFLIGHT_BYTES"),
+        }
+    }
+}
+
+impl From<&Resolved> for HttpSettings {
+    fn from(values: &Resolved) -> Self {
+        let limit: u32 = values.narrow("THROTTLE_LIMIT");
+        let per = Duration::from_millis(values.number("THROTTLE_TTL"));
+        Self {
+            listen: SocketAddr::new(values.host("SERVER_HOST"), values.narrow("SERVER_PORT")),
+            max_inflight_bytes: values.number("HTTP_MAX_INFLIGHT_BYTES"),
+            throttle: (limit > 0).then_some(Throttle { limit, per }),
+        }
+    }
+}
+
+impl From<&Resolved> for InboxSettings {
+    fn from(values: &Resolved) -> Self {
+        Self {
+            encryption: values.choice("ENCRYPTION_ENABLED"),
+            default_ttl_secs: values.narrow("LOCAL_INBOX_DEFAULT_TTL"),
+            max_ttl_secs: values.narrow("LOCAL_INBOX_MAX_TTL"),
+            allow_clear_all: values.switch("LOCAL_ALLOW_CLEAR_ALL_INBOXES"),
+            alias_random_bytes: values.narrow("INBOX_ALIAS_RANDOM_BYTES"),
+            email_auth_available: values.switch("EMAIL_AUTH_ENABLED"),
+            email_auth_default: values.switch("EMAIL_AUTH_INBOX_DEFAULT"),
+        }
+    }
+}
+
+impl From<&Resolved> for SecretSettings {
+    fn from(values: &Resolved) -> Self {
+        let secret = values.path("SERVER_SIGNATURE_SECRET_KEY_PATH");
+        let public = values.path("SERVER_SIGNATURE_PUBLIC_KEY_PATH");
+        Self {
+            api_key: match &values.entry("LOCAL_API_KEY").value {
+                Value::ApiKey(key) => ApiKeySource::Set(key.clone()),
+                _ => ApiKeySource::File,
+            },
+            signing_key: secret.zip(public).map(|(secret, public)| SigningKeyPaths {
+                secret: secret.into(),
+                public: public.into(),
+            }),
+        }
+    }
+}
+
+impl From<&Resolved> for LogSettings {
+    fn from(values: &Resolved) -> Self {
+        Self {
+            format: match values.text("LOG_FORMAT") {
+                "json" => LogFormat::Json,
+                _ => LogFormat::Text,
+            },
+            level: values.choice("LOG_LEVEL"),
+        }
+    }
 }

@@ -1,0 +1,290 @@
+//! The discovery file: by it the command line finds a server that runs on this machine.
+//!
+//! Source: decisions, section 10.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use restante_envelope::{base64url, digest};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::startup::Running;
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Discovery {
+    /// Base URL of the API.
+    pub url: String,
+    /// Address of the SMTP listener, `host:port`.
+    pub smtp: String,
+    /// Absolute path of the file that holds the API key; absent when the key was set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// The server's process.
+    pub pid: u32,
+}
+
+/// Why there is no discovery file: worth a warning, never the end of a start.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// Another server that still runs has the file.
+    #[error("{} is that of the running server with process id {pid}", path.display())]
+    Occupied {
+        /// The file.
+        path: PathBuf,
+        /// The other server.
+        pid: u32,
+    },
+    /// It cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// Where the file belongs: `restante/server.json` in the user's runtime directory, else in the state directory.
+///
+/// `variable` looks up the environment. Relative paths in it are ignored (XDG Base Directory Specification).
+pub fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = directory("XDG_RUNTIME_DIR")
+        .or_else(|| directory("XDG_STATE_HOME"))
+        .or_else(|| Some(directory("HOME")?.join(".local/state")))?;
+    Some(base.join("restante/server.json"))
+}
+
+/// The discovery file of this server; dropping it removes the file, if it still is this server's.
+#[derive(Debug)]
+pub struct DiscoveryFile {
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Discovery {
+    /// What there is to say of a running server.
+    pub fn of(running: &Running, pid: u32) -> Self {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+        Self {
+            url: running.url(),
+            smtp: running.smtp_address().to_string(),
+            api_key_file: running.api_key.file().map(absolute),
+            pid,
+        }
+    }
+}
+
+impl DiscoveryFile {
+    /// Writes the file, whole or not at all; one whose server is gone is replaced.
+    ///
+    /// # Errors
+    /// [`DiscoveryError::Occupied`], [`DiscoveryError::Write`].
+    pub fn write(path: PathBuf, discovery: &Discovery) -> Result<Self, DiscoveryError> {
+        if let Some(pid) = running_owner(&path, discovery.pid) {
+            return Err(DiscoveryError::Occupied { path, pid });
+        }
+        let content = serde_json::to_vec(discovery).map_err(io::Error::from);
+        match content.and_then(|content| replace(&path, &content).map(|()| content)) {
+            Ok(content) => Ok(Self { path, content }),
+            Err(source) => Err(DiscoveryError::Write { path, source }),
+        }
+    }
+}
+
+impl Drop for DiscoveryFile {
+    fn drop(&mut self) {
+        if fs::read(&self.path).is_ok_and(|content| content == self.content) {
+            // At exit nobody is left to tell; a stale file is replaced by the next server.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The process of the file, if it runs and is not `own`: in a container every server has the same process id.
+fn running_owner(path: &Path, own: u32) -> Option<u32> {
+    let discovery: Discovery = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let pid = discovery.pid;
+    (pid != own && is_running(pid)).then_some(pid)
+}
+
+fn is_running(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let unfinished = directory.join(format!(".server.{}", base64url::encode(digest::random_bytes::<6>())));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .and_then(|mut file| file.write_all(content))
+        .and_then(|()| fs::rename(&unfinished, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::{Command, id};
+
+    use super::*;
+    use crate::secrets::ApiKeyOrigin;
+    use crate::settings::{ChosenProfile, Profile, ProfileReason};
+
+    fn discovery(pid: u32) -> Discovery {
+        Discovery {
+            url: "http://127.0.0.1:8080".into(),
+            smtp: "127.0.0.1:2525".into(),
+            api_key_file: Some("/data/.api-key".into()),
+            pid,
+        }
+    }
+
+    /// A process that has ended and been waited for.
+    fn gone() -> u32 {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    }
+
+    #[test]
+    fn the_runtime_directory_comes_before_the_state_directory() {
+        for (variables, expected) in [
+            (
+                vec![
+                    ("XDG_RUNTIME_DIR", "/run/user/1"),
+                    ("XDG_STATE_HOME", "/state"),
+                    ("HOME", "/home/u"),
+                ],
+                Some("/run/user/1/restante/server.json"),
+            ),
+            (
+                vec![
+                    ("XDG_RUNTIME_DIR", "run"),
+                    ("XDG_STATE_HOME", "/state"),
+                    ("HOME", "/home/u"),
+                ],
+                Some("/state/restante/server.json"),
+            ),
+            (
+                vec![("XDG_RUNTIME_DIR", ""), ("HOME", "/home/u")],
+                Some("/home/u/.local/state/restante/server.json"),
+            ),
+            (vec![], None),
+        ] {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(path(variable), expected.map(PathBuf::from), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_written_for_its_owner_only_and_removed_at_the_end() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("restante/server.json");
+        let file = DiscoveryFile::write(path.clone(), &discovery(7)).unwrap();
+        let expected =
+            r#"{"url":"http://127.0.0.1:8080","smtp":"127.0.0.1:2525","apiKeyFile":"/data/.api-key","pid":7}"#;
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        drop(file);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn one_that_is_another_servers_by_now_is_left() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("server.json");
+        let file = DiscoveryFile::write(path.clone(), &discovery(7)).unwrap();
+        fs::write(&path, "another's").unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"another's");
+    }
+
+    #[test]
+    fn a_stale_or_unreadable_one_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("server.json");
+        let stale = serde_json::to_string(&discovery(gone())).unwrap();
+        let own = serde_json::to_string(&discovery(id())).unwrap();
+        for content in [stale.as_str(), own.as_str(), "not JSON", ""] {
+            fs::write(&path, content).unwrap();
+            let mine = Discovery {
+                url: "http://[::1]:1".into(),
+                ..discovery(id())
+            };
+            let _file = DiscoveryFile::write(path.clone(), &mine).unwrap();
+            assert_eq!(
+                serde_json::from_slice::<Discovery>(&fs::read(&path).unwrap()).unwrap(),
+                mine
+            );
+        }
+    }
+
+    #[test]
+    fn that_of_a_running_server_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("server.json");
+        // The process of this test runs; the new server is said to be another one.
+        let other = serde_json::to_vec(&discovery(id())).unwrap();
+        fs::write(&path, &other).unwrap();
+        let error = DiscoveryFile::write(path.clone(), &discovery(gone())).unwrap_err();
+        assert!(
+            matches!(error, DiscoveryError::Occupied { pid, .. } if pid == id()),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), other);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        let path = root.path().join("file/server.json");
+        let error = DiscoveryFile::write(path.clone(), &discovery(7))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(&format!("{}: ", path.display())), "{error}");
+    }
+
+    #[test]
+    fn it_tells_addresses_that_can_be_reached_and_an_absolute_path() {
+        let running = Running {
+            profile: ChosenProfile {
+                profile: Profile::Laptop,
+                reason: ProfileReason::Default,
+            },
+            data_path: "data".into(),
+            api_key: ApiKeyOrigin::Loaded("data/.api-key".into()),
+            smtp: "0.0.0.0:2525".parse().unwrap(),
+            http: "[::]:8080".parse().unwrap(),
+        };
+        let told = Discovery::of(&running, 7);
+        assert_eq!(
+            (told.url.as_str(), told.smtp.as_str()),
+            ("http://[::1]:8080", "127.0.0.1:2525")
+        );
+        let key_file = told.api_key_file.unwrap();
+        assert!(
+            key_file.is_absolute() && key_file.ends_with("data/.api-key"),
+            "{key_file:?}"
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Runs the server until it is told to stop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use restante_model::SystemClock;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::StartError;
+use crate::compose::RunningServer;
+use crate::discovery::{Discovery, DiscoveryFile};
+use crate::secrets::Secrets;
+use crate::settings::Settings;
+use crate::startup::Running;
+
+/// Transactions and requests under way may take so long to end after the first signal.
+/// It is less than the ten seconds after which container runtimes kill.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// Runs the server; `discovery` is where its discovery file belongs, if anywhere.
+///
+/// # Errors
+/// Whatever keeps it from serving, or ends it unasked.
+pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf>) -> Result<(), StartError> {
+    let mut signals = Signals::new().map_err(StartError::Runtime)?;
+    let api_key = secrets.api_key_origin.clone();
+    let mut server = RunningServer::start(&settings, secrets, Arc::new(SystemClock)).await?;
+    let (profile, data_path) = (settings.profile, settings.data_path);
+    let running = Running {
+        profile,
+        data_path,
+        api_key,
+        smtp: server.smtp,
+        http: server.http,
+    };
+    print!("{running}");
+    let _discovery = discovery.and_then(|path| announce(path, &running));
+
+    let ended = tokio::select! {
+        () = signals.next() => Ok(()),
+        task = server.failed() => Err(StartError::TaskEnded(task)),
+    };
+    tracing::info!(target: "restante", "stopping");
+    tokio::select! {
+        () = server.stop(GRACE) => {}
+        () = signals.next() => tracing::warn!(target: "restante", "stopped at once by a second signal"),
+    }
+    ended
+}
+
+/// Writes the discovery file; it is removed when what this gives back is dropped.
+fn announce(path: PathBuf, running: &Running) -> Option<DiscoveryFile> {
+    let written = DiscoveryFile::write(path, &Discovery::of(running, std::process::id()));
+    written
+        .inspect_err(|error| tracing::warn!(target: "restante", "{error}"))
+        .ok()
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

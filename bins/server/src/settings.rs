@@ -1,0 +1,69 @@
+//! Settings: one table, read once at the start, from flags over `SVC_*` variables over defaults.
+//!
+//! The table ([`table::SECTIONS`]) makes the flags, `--help`, `--check-config` and the reference page
+//! `docs/settings.md`; [`read`] checks everything that was given against it and names all errors at once.
+//! A value that cannot be read stops the start: it never becomes the default.
+//!
+//! Modules, in reading order: [`kind`], [`table`], [`machine`], [`resolve`], [`relations`], [`profile`], [`typed`],
+//! [`flags`], [`report`], [`error`].
+
+mod defaults;
+pub mod error;
+pub mod flags;
+pub mod kind;
+pub mod machine;
+pub mod nearest;
+pub mod profile;
+pub mod relations;
+pub mod report;
+pub mod resolve;
+pub mod table;
+pub mod typed;
+
+use std::ffi::OsString;
+
+pub use error::{SettingError, SettingErrors};
+pub use machine::Machine;
+pub use profile::{ChosenProfile, Profile, ProfileReason};
+pub use resolve::Source;
+pub use typed::{
+    ApiKeySource, HttpSettings, InboxSettings, LogFormat, LogSettings, SecretSettings, Settings, SigningKeyPaths,
+    SmtpSettings, StorageSettings, Throttle,
+};
+
+use crate::StartError;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Invocation {
+    /// Run the server.
+    Serve(Box<Settings>),
+    /// Print a text and end: help, version, effective settings, reference page.
+    Print(String),
+}
+
+/// Reads the command line, which starts with the program's name, and the environment.
+///
+/// # Errors
+/// [`StartError::Usage`] for a command line that cannot be read, else [`StartError::Settings`] with every error.
+pub fn read(
+    argv: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+    machine: &Machine,
+) -> Result<Invocation, StartError> {
+    let (asked, given_flags) = match flags::parse(argv)? {
+        flags::Parsed::Print(text) => return Ok(Invocation::Print(text)),
+        flags::Parsed::Run { asked, flags } => (asked, flags),
+    };
+    if asked == flags::Asked::Reference {
+        return Ok(Invocation::Print(report::reference_page()));
+    }
+    let resolved = resolve::resolve(given_flags, environment, machine)?;
+    Ok(match asked {
+        flags::Asked::CheckConfig => Invocation::Print(report::effective(&resolved)),
+        flags::Asked::Serve | flags::Asked::Reference => Invocation::Serve(Box::new(Settings::from(&resolved))),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Rules between settings.
+
+use super::error::SettingError;
+use super::kind::Value;
+use super::resolve::{Resolved, Source};
+
+/// Settings that come together or not at all.
+const PAIRS: &[(&str, &str)] = &[
+    ("TLS_CERT_PATH", "TLS_KEY_PATH"),
+    ("SERVER_SIGNATURE_SECRET_KEY_PATH", "SERVER_SIGNATURE_PUBLIC_KEY_PATH"),
+];
+
+/// Checks every rule whose settings could all be read; `unsound` names those that could not.
+pub(super) fn check(resolved: &Resolved, unsound: &[&str]) -> Vec<SettingError> {
+    let rules = Rules { resolved, unsound };
+    let pairs = PAIRS.iter().filter_map(|(one, other)| rules.pair(one, other));
+    pairs
+        .chain(rules.strict_key())
+        .chain(rules.default_ttl())
+        .chain(rules.inflight())
+        .collect()
+}
+
+struct Rules<'a> {
+    resolved: &'a Resolved,
+    unsound: &'a [&'a str],
+}
+
+impl Rules<'_> {
+    fn are_sound(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| !self.unsound.contains(name))
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.resolved.entry(name).value != Value::Unset
+    }
+
+    fn pair(&self, one: &str, other: &str) -> Option<SettingError> {
+        let (missing, given) = match (self.is_set(one), self.is_set(other)) {
+            (true, false) => (other, one),
+            (false, true) => (one, other),
+            (true, true) | (false, false) => return None,
+        };
+        self.are_sound(&[one, other]).then(|| SettingError::Required {
+            name: Source::Default.spelling(missing),
+            because: format!("together with {}", self.resolved.entry(given).source.spelling(given)),
+        })
+    }
+
+    /// Interface, "Authentication": strict mode requires manual configuration instead of generation.
+    fn strict_key(&self) -> Option<SettingError> {
+        let (key, strict) = ("LOCAL_API_KEY", "LOCAL_API_KEY_STRICT");
+        let lacks = self.resolved.switch(strict) && !self.is_set(key);
+        (lacks && self.are_sound(&[key, strict])).then(|| SettingError::Required {
+            name: Source::Default.spelling(key),
+            because: format!("since {} is true", self.resolved.entry(strict).source.spelling(strict)),
+        })
+    }
+
+    fn default_ttl(&self) -> Option<SettingError> {
+        let (ttl, max) = ("LOCAL_INBOX_DEFAULT_TTL", "LOCAL_INBOX_MAX_TTL");
+        let longest = self.resolved.number(max);
+        let expected = || format!("at most {longest}, which is SVC_{max}");
+        self.bound(ttl, max, |secs| secs <= longest, expected)
+    }
+
+    /// One message that grows by doubling must fit.
+    fn inflight(&self) -> Option<SettingError> {
+        let (inflight, message) = ("SMTP_MAX_INFLIGHT_BYTES", "SMTP_MAX_MESSAGE_SIZE");
+        let least = 2 * self.resolved.number(message);
+        let expected = || format!("at least {least}, which is twice SVC_{message}");
+        self.bound(inflight, message, |bytes| bytes >= least, expected)
+    }
+
+    fn bound(
+        &self,
+        name: &str,
+        other: &str,
+        holds: impl Fn(u64) -> bool,
+        expected: impl Fn() -> String,
+    ) -> Option<SettingError> {
+        let number = self.resolved.number(name);
+        (!holds(number) && self.are_sound(&[name, other])).then(|| SettingError::Malformed {
+            name: self.resolved.entry(name).source.spelling(name),
+            expected: expected(),
+            got: Some(number.to_string()),
+        })
+    }
+}

@@ -1,0 +1,511 @@
+//! What is given goes in, settings or errors come out.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use restante_inbox::EncryptionPolicy;
+use restante_model::WireProfile;
+
+use super::*;
+
+const GIB: u64 = 1 << 30;
+
+fn machine() -> Machine {
+    Machine {
+        hostname: "Mail-1.example.test".into(),
+        memory_bytes: 2 * GIB,
+        app_data_writable: false,
+    }
+}
+
+fn invoke(flags: &[&str], variables: &[(&str, &str)], machine: &Machine) -> Result<Invocation, StartError> {
+    let argv = ["server"].iter().chain(flags).map(OsString::from);
+    let environment = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    read(argv, environment, machine)
+}
+
+fn settings_on(machine: &Machine, flags: &[&str], variables: &[(&str, &str)]) -> Settings {
+    match invoke(flags, variables, machine) {
+        Ok(Invocation::Serve(settings)) => *settings,
+        Ok(Invocation::Print(text)) => panic!("nothing is printed: {text}"),
+        Err(error) => panic!("{flags:?} {variables:?}: {error}"),
+    }
+}
+
+fn settings(flags: &[&str], variables: &[(&str, &str)]) -> Settings {
+    settings_on(&machine(), flags, variables)
+}
+
+fn errors(flags: &[&str], variables: &[(&str, &str)]) -> String {
+    match invoke(flags, variables, &machine()) {
+        Err(error @ StartError::Settings(_)) => error.to_string(),
+        outcome => panic!("{flags:?} {variables:?}: {outcome:?}"),
+    }
+}
+
+fn printed(flags: &[&str], variables: &[(&str, &str)]) -> String {
+    match invoke(flags, variables, &machine()) {
+        Ok(Invocation::Print(text)) => text,
+        outcome => panic!("{flags:?} {variables:?}: {outcome:?}"),
+    }
+}
+
+const DOMAINS: (&str, &str) = ("SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS", "Example.test,b.test");
+
+#[test]
+fn nothing_given_is_a_tool_for_the_laptop() {
+    let settings = settings(&[], &[("PATH", "/bin"), ("VSB_SMTP_PORT", "26"), ("svc_x", "")]);
+    assert_eq!(settings.profile.to_string(), "laptop (no setting asks for another)");
+    assert_eq!(settings.wire_profile, WireProfile::Service);
+    assert_eq!(settings.data_path.to_str(), Some("./data"));
+    assert_eq!(settings.smtp.listen, SocketAddr::from(([127, 0, 0, 1], 2525)));
+    assert_eq!(settings.http.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
+    let domains: Vec<_> = settings.allowed_domains.iter().map(ToString::to_string).collect();
+    assert_eq!(domains, ["restante.test", "localhost"]);
+    assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Disabled);
+    assert!(settings.inboxes.email_auth_available && !settings.inboxes.email_auth_default);
+    assert!(matches!(settings.secrets.api_key, ApiKeySource::File));
+    assert_eq!(settings.secrets.signing_key, None);
+    assert_eq!(
+        (settings.http.throttle, settings.smtp.max_connections_per_ip),
+        (None, None)
+    );
+}
+
+#[test]
+fn production_has_the_defaults_of_the_interface() {
+    let settings = settings(&[], &[DOMAINS]);
+    assert_eq!(settings.data_path.to_str(), Some("/app/data"));
+    assert_eq!(settings.smtp.listen.to_string(), "[::]:25");
+    assert_eq!(settings.http.listen.to_string(), "[::]:80");
+    assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Always);
+    assert!(settings.inboxes.email_auth_default);
+}
+
+#[test]
+fn the_profile_is_chosen_and_says_why() {
+    for (flags, variables, expected) in [
+        (
+            vec![],
+            vec![DOMAINS],
+            "production (SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS is set)",
+        ),
+        (
+            vec!["--smtp-allowed-recipient-domains", "x.test"],
+            vec![],
+            "production (--smtp-allowed-recipient-domains is set)",
+        ),
+        (
+            vec![],
+            vec![DOMAINS, ("SVC_PROFILE", "laptop")],
+            "laptop (SVC_PROFILE says so)",
+        ),
+        (vec!["--profile", "laptop"], vec![DOMAINS], "laptop (--profile says so)"),
+        (
+            vec!["--profile=production"],
+            vec![DOMAINS],
+            "production (--profile says so)",
+        ),
+    ] {
+        assert_eq!(settings(&flags, &variables).profile.to_string(), expected);
+    }
+}
+
+#[test]
+fn a_flag_wins_over_its_variable_and_that_over_the_default() {
+    let port = |flags: &[&str], variables: &[(&str, &str)]| settings(flags, variables).smtp.listen.port();
+    assert_eq!(port(&[], &[]), 2525);
+    assert_eq!(port(&[], &[("SVC_SMTP_PORT", "26")]), 26);
+    assert_eq!(port(&["--smtp-port", "27"], &[("SVC_SMTP_PORT", "26")]), 27);
+    assert_eq!(port(&["--smtp-port", "0"], &[]), 0);
+}
+
+const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+
+/// A value for each setting that this version has, and not the default one.
+const EVERY_BUILT: &[(&str, &str)] = &[
+    ("SVC_PROFILE", "production"),
+    ("SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS", "x.test"),
+    ("SVC_SMTP_PORT", "26"),
+    ("SVC_WIRE_PROFILE", "vaultsandbox"),
+    ("SVC_DATA_PATH", "/srv/mail"),
+    ("SVC_LOG_FORMAT", "json"),
+    ("SVC_LOG_LEVEL", "debug"),
+    ("SVC_SMTP_HOST", "::1"),
+    ("SVC_SMTP_MAX_MESSAGE_SIZE", "1000"),
+    ("SVC_SMTP_MAX_HEADER_SIZE", "100"),
+    ("SVC_SMTP_MAX_RECIPIENTS", "3"),
+    ("SVC_SMTP_MAX_CONNECTIONS", "4"),
+    ("SVC_SMTP_MAX_CONNECTIONS_PER_IP", "2"),
+    ("SVC_SMTP_SESSION_TIMEOUT", "1500"),
+    ("SVC_SMTP_MAX_INFLIGHT_BYTES", "2000"),
+    ("SVC_SMTP_BANNER", "hello"),
+    ("SVC_SMTP_HOSTNAME", "mx.example.test"),
+    ("SVC_SERVER_HOST", "0.0.0.0"),
+    ("SVC_SERVER_PORT", "81"),
+    ("SVC_THROTTLE_LIMIT", "5"),
+    ("SVC_THROTTLE_TTL", "7000"),
+    ("SVC_HTTP_MAX_INFLIGHT_BYTES", "1000000"),
+    ("SVC_LOCAL_API_KEY", KEY),
+    ("SVC_LOCAL_API_KEY_STRICT", "true"),
+    ("SVC_LOCAL_INBOX_MAX_TTL", "120"),
+    ("SVC_LOCAL_INBOX_DEFAULT_TTL", "90"),
+    ("SVC_LOCAL_ALLOW_CLEAR_ALL_INBOXES", "no"),
+    ("SVC_INBOX_ALIAS_RANDOM_BYTES", "8"),
+    ("SVC_ENCRYPTION_ENABLED", "never"),
+    ("SVC_STORAGE_MIN_FREE_BYTES", "11"),
+    ("SVC_SERVER_SIGNATURE_SECRET_KEY_PATH", "/k/secret"),
+    ("SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH", "/k/public"),
+    ("SVC_EMAIL_AUTH_ENABLED", "off"),
+    ("SVC_EMAIL_AUTH_INBOX_DEFAULT", "on"),
+];
+
+#[test]
+fn every_setting_that_is_built_reaches_its_place() {
+    for setting in table::settings().filter(|setting| setting.is_built) {
+        let given = EVERY_BUILT.iter().any(|(name, _)| *name == setting.variable());
+        assert!(given, "{} is missing here", setting.name);
+    }
+    let settings = settings(&[], EVERY_BUILT);
+    let ApiKeySource::Set(set) = &settings.secrets.api_key else {
+        panic!("the key was set");
+    };
+    assert_eq!(set.expose(), KEY);
+    insta::assert_debug_snapshot!(settings, @r#"
+    Settings {
+        profile: ChosenProfile {
+            profile: Production,
+            reason: Set(
+                Environment,
+            ),
+        },
+        wire_profile: VaultSandbox,
+        data_path: "/srv/mail",
+        allowed_domains: [
+            Domain(
+                "x.test",
+            ),
+        ],
+        smtp: SmtpSettings {
+            listen: [::1]:26,
+            hostname: Domain(
+                "mx.example.test",
+            ),
+            banner: "hello",
+            max_message_bytes: 1000,
+            max_header_bytes: 100,
+            max_recipients: 3,
+            max_connections: 4,
+            max_connections_per_ip: Some(
+                2,
+            ),
+            session_timeout: 1.5s,
+            max_inflight_bytes: 2000,
+        },
+        http: HttpSettings {
+            listen: 0.0.0.0:81,
+            max_inflight_bytes: 1000000,
+            throttle: Some(
+                Throttle {
+                    limit: 5,
+                    per: 7s,
+                },
+            ),
+        },
+        inboxes: InboxSettings {
+            encryption: Never,
+            default_ttl_secs: 90,
+            max_ttl_secs: 120,
+            allow_clear_all: false,
+            alias_random_bytes: 8,
+            email_auth_available: false,
+            email_auth_default: true,
+        },
+        storage: StorageSettings {
+            min_free_bytes: 11,
+        },
+        secrets: SecretSettings {
+            api_key: Set(
+                ApiKey(..),
+            ),
+            signing_key: Some(
+                SigningKeyPaths {
+                    secret: "/k/secret",
+                    public: "/k/public",
+                },
+            ),
+        },
+        log: LogSettings {
+            format: Json,
+            level: Level(
+                Debug,
+            ),
+        },
+    }
+    "#);
+}
+
+#[test]
+fn defaults_that_are_computed() {
+    let inflight = |memory_bytes, variables: &[(&str, &str)]| {
+        let machine = Machine {
+            memory_bytes,
+            ..machine()
+        };
+        settings_on(&machine, &[], variables).smtp.max_inflight_bytes
+    };
+    assert_eq!(inflight(GIB, &[]), 268_435_456);
+    assert_eq!(inflight(64 * GIB, &[]), 268_435_456);
+    assert_eq!(inflight(GIB / 2, &[]), 134_217_728);
+    assert_eq!(inflight(1, &[]), 2 * 26_214_400);
+    assert_eq!(inflight(1, &[("SVC_SMTP_MAX_MESSAGE_SIZE", "10")]), 20);
+
+    for (name, expected) in [
+        ("Mail-1.example.test", "mail-1.example.test"),
+        ("a_b", "localhost"),
+        ("", "localhost"),
+    ] {
+        let machine = Machine {
+            hostname: name.into(),
+            ..machine()
+        };
+        assert_eq!(settings_on(&machine, &[], &[]).smtp.hostname.as_str(), expected);
+    }
+
+    let machine = Machine {
+        app_data_writable: true,
+        ..machine()
+    };
+    assert_eq!(settings_on(&machine, &[], &[]).data_path.to_str(), Some("/app/data"));
+
+    let peer = ("SVC_WIRE_PROFILE", "vaultsandbox");
+    assert_eq!(settings(&[], &[peer]).inboxes.encryption, EncryptionPolicy::Enabled);
+    assert_eq!(
+        settings(&[], &[peer, DOMAINS]).inboxes.encryption,
+        EncryptionPolicy::Always
+    );
+
+    let short = settings(&[], &[("SVC_LOCAL_INBOX_MAX_TTL", "600")]).inboxes;
+    assert_eq!((short.default_ttl_secs, short.max_ttl_secs), (600, 600));
+    let throttle = settings(&["--throttle-limit", "9"], &[]).http.throttle;
+    assert_eq!(
+        throttle,
+        Some(Throttle {
+            limit: 9,
+            per: Duration::from_mins(1)
+        })
+    );
+}
+
+#[test]
+fn all_errors_are_named_at_once() {
+    let text = errors(
+        &["--smtp-port", "65536", "--local-api-key-strict=perhaps"],
+        &[
+            ("SVC_PROFILE", "production"),
+            ("SVC_SMTP_MAX_MESSAGE_SIZE", "25MB"),
+            ("SVC_SMTP_PROT", "25"),
+            ("SVC_SMTP_TLS_PORT", "465"),
+            ("SVC_LOCAL_API_KEY", "secret-but-too-short"),
+            ("SVC_LOCAL_INBOX_DEFAULT_TTL", "700000"),
+            ("SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH", "/k/public"),
+            ("SVC_WEBHOOK_ENABLE", "true"),
+            ("SVC_LOG_LEVEL", ""),
+        ],
+    );
+    insta::assert_snapshot!(text, @r#"
+    SVC_LOG_LEVEL: expected error, warn, info, debug or trace, got ""
+    SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS: required in the production profile
+    --smtp-port: expected a port from 0 to 65535 (0 takes any free one), got "65536"
+    SVC_SMTP_TLS_PORT: not available in this version
+    SVC_SMTP_MAX_MESSAGE_SIZE: expected a number from 1 to 268435456, got "25MB"
+    SVC_LOCAL_API_KEY: expected at least 32 characters
+    --local-api-key-strict: expected true, 1, yes, on, false, 0, no or off, got "perhaps"
+    SVC_SERVER_SIGNATURE_SECRET_KEY_PATH: required together with SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH
+    SVC_LOCAL_INBOX_DEFAULT_TTL: expected at most 604800, which is SVC_LOCAL_INBOX_MAX_TTL, got "700000"
+    SVC_SMTP_PROT: no such setting; the nearest is SVC_SMTP_PORT
+    SVC_WEBHOOK_ENABLE: no such setting; the nearest is SVC_WEBHOOK_ENABLED
+    "#);
+}
+
+#[test]
+fn settings_of_features_that_are_not_built_hold_their_defaults() {
+    settings(
+        &["--webhook-enabled", "--smtp-tls-port", "off"],
+        &[
+            ("SVC_SMTP_AUTH", "off"),
+            ("SVC_CHAOS_ENABLED", "0"),
+            ("SVC_WEBHOOK_MAX_PER_INBOX", "50"),
+            ("SVC_SERVER_ORIGIN", ""),
+            ("SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS", "false"),
+        ],
+    );
+    for (name, value) in [
+        ("SVC_SMTP_AUTH", "accept-any"),
+        ("SVC_TLS_CERT_PATH", "/c.pem"),
+        ("SVC_TLS_SELF_SIGNED", "true"),
+        ("SVC_SMTP_RATE_LIMIT_ENABLED", "yes"),
+        ("SVC_SMTP_RATE_LIMIT_MAX_EMAILS", "1"),
+        ("SVC_SERVER_HTTPS_ENABLED", "true"),
+        ("SVC_SERVER_ORIGIN", "http://x.test"),
+        ("SVC_EMAIL_AUTH_SPF_ENABLED", "false"),
+        ("SVC_DNS_RESOLVER", "127.0.0.1:53"),
+        ("SVC_WEBHOOK_ENABLED", "false"),
+        ("SVC_WEBHOOK_MAX_PER_INBOX", "51"),
+        ("SVC_INBOX_MAX_EMAILS", "1"),
+        ("SVC_SSE_CONSOLE_ENABLED", "false"),
+        ("SVC_SDK_DEVELOPMENT", "true"),
+        ("SVC_CHAOS_SEED", "0"),
+        ("SVC_RSPAMD_PASSWORD", "secret"),
+        ("SVC_PERSISTENCE_POLICY", "always"),
+        ("SVC_CERT_ENABLED", "true"),
+    ] {
+        assert_eq!(
+            errors(&[], &[(name, value)]),
+            format!("{name}: not available in this version")
+        );
+    }
+    assert_eq!(
+        errors(&["--chaos-enabled"], &[]),
+        "--chaos-enabled: not available in this version"
+    );
+}
+
+#[test]
+fn rules_between_settings() {
+    for (variables, expected) in [
+        (
+            vec![("SVC_PROFILE", "production")],
+            "SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS: required in the production profile",
+        ),
+        (
+            vec![("SVC_SERVER_SIGNATURE_SECRET_KEY_PATH", "/s")],
+            "SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH: required together with SVC_SERVER_SIGNATURE_SECRET_KEY_PATH",
+        ),
+        (
+            vec![("SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH", "/p")],
+            "SVC_SERVER_SIGNATURE_SECRET_KEY_PATH: required together with SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH",
+        ),
+        (
+            vec![("SVC_LOCAL_API_KEY_STRICT", "true")],
+            "SVC_LOCAL_API_KEY: required since SVC_LOCAL_API_KEY_STRICT is true",
+        ),
+        (
+            vec![
+                ("SVC_LOCAL_INBOX_MAX_TTL", "600"),
+                ("SVC_LOCAL_INBOX_DEFAULT_TTL", "601"),
+            ],
+            "SVC_LOCAL_INBOX_DEFAULT_TTL: expected at most 600, which is SVC_LOCAL_INBOX_MAX_TTL, got \"601\"",
+        ),
+        (
+            vec![
+                ("SVC_SMTP_MAX_INFLIGHT_BYTES", "1999"),
+                ("SVC_SMTP_MAX_MESSAGE_SIZE", "1000"),
+            ],
+            "SVC_SMTP_MAX_INFLIGHT_BYTES: expected at least 2000, which is twice SVC_SMTP_MAX_MESSAGE_SIZE, got \"1999\"",
+        ),
+        (
+            vec![("SVC_WEBHOOK_MAX_INBOX", "50"), ("SVC_WEBHOOK_MAX_PER_INBOX", "50")],
+            "SVC_WEBHOOK_MAX_PER_INBOX: the same setting as SVC_WEBHOOK_MAX_INBOX; give one of them",
+        ),
+        // A rule is silent while one of its settings is wrong in itself.
+        (
+            vec![
+                ("SVC_LOCAL_INBOX_MAX_TTL", "x"),
+                ("SVC_LOCAL_INBOX_DEFAULT_TTL", "700000"),
+            ],
+            "SVC_LOCAL_INBOX_MAX_TTL: expected a number from 60 to 31536000, got \"x\"",
+        ),
+    ] {
+        assert_eq!(errors(&[], &variables), expected);
+    }
+}
+
+#[test]
+fn an_unknown_variable_is_refused_with_the_nearest_name() {
+    for (name, nearest) in [
+        ("SVC_SMTP_PROT", "SVC_SMTP_PORT"),
+        ("SVC_", "SVC_PROFILE"),
+        ("SVC_API_KEY", "SVC_LOCAL_API_KEY"),
+        ("SVC_LOCAL_APIKEY", "SVC_LOCAL_API_KEY"),
+        ("SVC_WEBHOOKS_ENABLED", "SVC_WEBHOOK_ENABLED"),
+        ("SVC_smtp_port", "SVC_SMTP_PORT"),
+    ] {
+        let expected = format!("{name}: no such setting; the nearest is {nearest}");
+        assert_eq!(errors(&[], &[(name, "x")]), expected);
+    }
+}
+
+#[test]
+fn a_secret_is_in_no_error() {
+    for (name, value) in [
+        ("SVC_LOCAL_API_KEY", "secret-but-too-short"),
+        ("SVC_RSPAMD_PASSWORD", "secret"),
+    ] {
+        assert!(!errors(&[], &[(name, value)]).contains("secret"), "{name}");
+    }
+    assert!(!errors(&["--local-api-key", "secret"], &[]).contains("secret"));
+}
+
+#[test]
+fn check_config_prints_what_holds_and_where_it_came_from() {
+    let key = "secret".repeat(6);
+    let variables = [
+        ("SVC_LOCAL_API_KEY", key.as_str()),
+        ("SVC_SMTP_PORT", "26"),
+        ("SVC_LOG_FORMAT", "json"),
+    ];
+    let text = printed(&["--check-config", "--smtp-port", "27"], &variables);
+    assert!(!text.contains(&key));
+    insta::assert_snapshot!(text, @r"
+    # profile: laptop (no setting asks for another)
+    SVC_PROFILE=laptop  # default
+    SVC_WIRE_PROFILE=service  # default
+    SVC_DATA_PATH=./data  # default
+    SVC_LOG_FORMAT=json  # environment
+    SVC_LOG_LEVEL=info  # default
+    SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS=restante.test,localhost  # default
+    SVC_SMTP_HOST=127.0.0.1  # default
+    SVC_SMTP_PORT=27  # flag
+    SVC_SMTP_MAX_MESSAGE_SIZE=26214400  # default
+    SVC_SMTP_MAX_HEADER_SIZE=262144  # default
+    SVC_SMTP_MAX_RECIPIENTS=100  # default
+    SVC_SMTP_MAX_CONNECTIONS=4000  # default
+    SVC_SMTP_MAX_CONNECTIONS_PER_IP=0  # default
+    SVC_SMTP_SESSION_TIMEOUT=300000  # default
+    SVC_SMTP_MAX_INFLIGHT_BYTES=268435456  # default
+    SVC_SMTP_BANNER=restante test mail server (receive-only)  # default
+    SVC_SMTP_HOSTNAME=mail-1.example.test  # default
+    SVC_SERVER_HOST=127.0.0.1  # default
+    SVC_SERVER_PORT=8080  # default
+    SVC_THROTTLE_LIMIT=0  # default
+    SVC_THROTTLE_TTL=60000  # default
+    SVC_HTTP_MAX_INFLIGHT_BYTES=268435456  # default
+    SVC_LOCAL_API_KEY=(hidden)  # environment
+    SVC_LOCAL_API_KEY_STRICT=false  # default
+    SVC_LOCAL_INBOX_MAX_TTL=604800  # default
+    SVC_LOCAL_INBOX_DEFAULT_TTL=3600  # default
+    SVC_LOCAL_ALLOW_CLEAR_ALL_INBOXES=true  # default
+    SVC_INBOX_ALIAS_RANDOM_BYTES=4  # default
+    SVC_ENCRYPTION_ENABLED=disabled  # default
+    SVC_STORAGE_MIN_FREE_BYTES=268435456  # default
+    SVC_SERVER_SIGNATURE_SECRET_KEY_PATH=(unset)  # default
+    SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH=(unset)  # default
+    SVC_EMAIL_AUTH_ENABLED=true  # default
+    SVC_EMAIL_AUTH_INBOX_DEFAULT=false  # default
+    ");
+}
+
+#[test]
+fn check_config_names_errors_as_a_start_does() {
+    let variables = [("SVC_SMTP_PORT", "x")];
+    assert_eq!(errors(&["--check-config"], &variables), errors(&[], &variables));
+}
+
+#[test]
+fn the_reference_page_is_printed_whatever_the_environment() {
+    assert_eq!(
+        printed(&["--settings-reference"], &[("SVC_X", "")]),
+        report::reference_page()
+    );
+}

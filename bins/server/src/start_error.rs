@@ -1,0 +1,69 @@
+//! Why a start ends before the server serves, or a run unasked: one clear line each.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use restante_storage::OpenError;
+
+use crate::secrets::SecretError;
+use crate::settings::SettingErrors;
+
+/// Why a start ends before the server serves, or a run unasked.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The command line cannot be read.
+    #[error("{0}; --help shows what there is")]
+    Usage(String),
+    /// Settings are wrong: a line for each.
+    #[error(transparent)]
+    Settings(#[from] SettingErrors),
+    /// The data directory is not there and cannot be made, or cannot be written.
+    #[error("data directory {}: {source}; SVC_DATA_PATH names another", path.display())]
+    DataPath {
+        /// The directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A key cannot be had.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// A listener cannot be opened.
+    #[error("cannot listen for {service} on {address}: {source}; {setting} names another port")]
+    Listen {
+        /// What it is for: `SMTP` or `HTTP`.
+        service: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// The variable of the port.
+        setting: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(OpenError),
+    /// A task that must run as long as the server has ended.
+    #[error("{0} ended unasked; the log says why")]
+    TaskEnded(&'static str),
+    /// The tasks of the server cannot be started.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(io::Error),
+}
+
+impl StartError {
+    /// What the process ends with: 2 when the command line or the settings must change, else 1.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) | Self::Settings(_) => ExitCode::from(2),
+            Self::DataPath { .. }
+            | Self::Secret(_)
+            | Self::Listen { .. }
+            | Self::Store(_)
+            | Self::TaskEnded(_)
+            | Self::Runtime(_) => ExitCode::FAILURE,
+        }
+    }
+}

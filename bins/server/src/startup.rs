@@ -1,0 +1,123 @@
+//! What a server that has just come up tells: where it is reached and where the key is, never the key.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use crate::secrets::ApiKeyOrigin;
+use crate::settings::ChosenProfile;
+
+/// A server whose listeners are open. Its `Display` is what the start prints.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// Which defaults hold, and why.
+    pub profile: ChosenProfile,
+    /// Where everything is kept.
+    pub data_path: PathBuf,
+    /// Where the API key came from.
+    pub api_key: ApiKeyOrigin,
+    /// The SMTP listener, with the port that it really has.
+    pub smtp: SocketAddr,
+    /// The HTTP listener, with the port that it really has.
+    pub http: SocketAddr,
+}
+
+impl Running {
+    /// An address that reaches the SMTP listener from this machine.
+    pub fn smtp_address(&self) -> SocketAddr {
+        reachable(self.smtp)
+    }
+
+    /// The base URL that reaches the HTTP listener from this machine.
+    pub fn url(&self) -> String {
+        format!("http://{}", reachable(self.http))
+    }
+}
+
+impl fmt::Display for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "restante {} is up", env!("CARGO_PKG_VERSION"))?;
+        writeln!(f, "  profile  {}", self.profile)?;
+        writeln!(f, "  SMTP     {}", self.smtp)?;
+        writeln!(f, "  HTTP     {}", self.url())?;
+        writeln!(f, "  data     {}", self.data_path.display())?;
+        match &self.api_key {
+            ApiKeyOrigin::Setting => writeln!(f, "  API key  the one of SVC_LOCAL_API_KEY"),
+            ApiKeyOrigin::Loaded(path) => writeln!(f, "  API key  in {}", path.display()),
+            ApiKeyOrigin::Created(path) => writeln!(f, "  API key  in {} (just made)", path.display()),
+        }
+    }
+}
+
+/// A listener on every address is reached over loopback.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Profile, ProfileReason};
+
+    fn running(api_key: ApiKeyOrigin) -> Running {
+        Running {
+            profile: ChosenProfile {
+                profile: Profile::Laptop,
+                reason: ProfileReason::Default,
+            },
+            data_path: "./data".into(),
+            api_key,
+            smtp: "[::]:2525".parse().unwrap(),
+            http: "127.0.0.1:8080".parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn it_tells_the_addresses_and_where_the_key_is() {
+        let expected = concat!(
+            "restante ",
+            env!("CARGO_PKG_VERSION"),
+            " is up\n",
+            "  profile  laptop (no setting asks for another)\n",
+            "  SMTP     [::]:2525\n",
+            "  HTTP     http://127.0.0.1:8080\n",
+            "  data     ./data\n",
+        );
+        for (origin, key) in [
+            (ApiKeyOrigin::Setting, "the one of SVC_LOCAL_API_KEY"),
+            (ApiKeyOrigin::Loaded("./data/.api-key".into()), "in ./data/.api-key"),
+            (
+                ApiKeyOrigin::Created("./data/.api-key".into()),
+                "in ./data/.api-key (just made)",
+            ),
+        ] {
+            assert_eq!(running(origin).to_string(), format!("{expected}  API key  {key}\n"));
+        }
+    }
+
+    #[test]
+    fn a_listener_on_every_address_is_reached_over_loopback() {
+        let running = running(ApiKeyOrigin::Setting);
+        assert_eq!(running.smtp_address().to_string(), "[::1]:2525");
+        for (bound, url) in [
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:80", "http://[::1]:80"),
+            ("192.0.2.1:80", "http://192.0.2.1:80"),
+        ] {
+            let http = bound.parse().unwrap();
+            assert_eq!(
+                Running {
+                    http,
+                    ..running.clone()
+                }
+                .url(),
+                url
+            );
+        }
+    }
+}
