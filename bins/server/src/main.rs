@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,7 +23,8 @@ fn start() -> Result<(), StartError> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     match settings::read(std::env::args_os(), environment.clone(), &Machine::of_this_process())? {
         Invocation::Print(text) => {
-            print!("{text}");
+            // A reader that has seen enough, such as `head`, is no failure.
+            let _ = std::io::stdout().write_all(text.as_bytes());
             Ok(())
         }
         Invocation::Serve(settings) => {

@@ -70,12 +70,18 @@ pub(super) fn load_or_create(
 pub(super) fn load(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyFileError> {
     let bytes = load_public(path)?;
     // It has just been read: if the mode cannot be had now, there is nothing to warn of.
-    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o777);
-    if mode & 0o077 != 0 {
-        let path = path.display();
-        warn!("{path}: mode {mode:04o} lets others than its owner at this secret; chmod 600 is enough");
+    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    if let Some(warning) = lax_mode(path, mode) {
+        warn!("{warning}");
     }
     Ok(bytes)
+}
+
+/// What is to be said of a secret that its owner shares with others.
+fn lax_mode(path: &Path, mode: u32) -> Option<String> {
+    let mode = mode & 0o777;
+    let path = path.display();
+    (mode & 0o077 != 0).then(|| format!("{path}: mode {mode:04o} lets others at this secret; chmod 600 is enough"))
 }
 
 /// The content of a file whose mode does not matter.
@@ -163,6 +169,24 @@ mod tests {
             fs::read_dir(data.path()).unwrap().count(),
             1,
             "nothing unfinished is left"
+        );
+    }
+
+    #[test]
+    fn a_mode_that_lets_others_in_is_warned_of() {
+        for (mode, is_lax) in [
+            (0o100_600, false),
+            (0o400, false),
+            (0o640, true),
+            (0o604, true),
+            (0o602, true),
+        ] {
+            assert_eq!(lax_mode(Path::new("key"), mode).is_some(), is_lax, "{mode:o}");
+        }
+        let warning = lax_mode(Path::new("d/key"), 0o100_644).unwrap();
+        assert_eq!(
+            warning,
+            "d/key: mode 0644 lets others at this secret; chmod 600 is enough"
         );
     }
 

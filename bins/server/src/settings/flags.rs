@@ -95,16 +95,17 @@ fn setting_arg(setting: &'static Setting) -> Arg {
         .long(setting.flag())
         .value_name("VALUE")
         .value_parser(value_parser!(OsString))
-        .help(format!(
-            "{} [default: {}]",
-            setting.meaning,
-            report::default_text(setting)
-        ))
+        .help(help_text(setting))
         .hide(!setting.is_built);
     match setting.kind {
         Kind::Switch => arg.num_args(0..=1).default_missing_value("true"),
         _ => arg,
     }
+}
+
+/// As the reference page has it, without the marks of Markdown.
+fn help_text(setting: &Setting) -> String {
+    format!("{} [default: {}]", setting.meaning, report::default_text(setting)).replace('`', "")
 }
 
 /// The first paragraph of a clap error, without its prefix: the rest repeats the usage.
@@ -173,7 +174,7 @@ mod tests {
         for shown in [
             "--check-config",
             "--smtp-port <VALUE>",
-            "[default: `2525`; production: `25`]",
+            "[default: 2525; production: 25]",
             "Mail:",
         ] {
             assert!(help.contains(shown), "{shown} in {help}");

@@ -1,6 +1,6 @@
 //! The one table of all settings.
 //!
-//! Rows of features that are not built yet are marked [`Setting::later`]: any value but the default stops the start,
+//! Rows of features that are not built yet are marked `later`: any value but the default stops the start,
 //! so that no setting pretends to have an effect.
 
 use super::defaults;

@@ -509,3 +509,11 @@ fn the_reference_page_is_printed_whatever_the_environment() {
         report::reference_page()
     );
 }
+
+#[test]
+fn a_value_that_is_not_unicode_is_malformed() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let environment = [("SVC_DATA_PATH".into(), OsString::from_vec(vec![b'/', 0xff]))];
+    let error = read(["server".into()], environment, &machine()).unwrap_err();
+    assert_eq!(error.to_string(), "SVC_DATA_PATH: expected a path, got \"/\u{fffd}\"");
+}
