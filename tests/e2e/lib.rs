@@ -1,1 +1,1 @@
-//! Whole-program tests live in main.rs.
+//! Whole-program tests are in `e2e/main.rs`: a package needs a library to hold them.

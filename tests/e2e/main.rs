@@ -1,2 +1,6 @@
-//! Whole-program tests.
-fn main() {}
+//! Whole-program tests: the real server over real sockets and files.
+
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
+mod harness;
+mod walk;

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt as _};
+use restante_envelope::SealedPayload;
 use restante_inbox::{Content, EmailList, EmailView, ListRequest, Source};
 use restante_model::{EmailId, Inbox};
 use restante_wire::{Base64, EmailRecord, RawContent, RawRecord, RecordContent};
@@ -168,7 +169,7 @@ fn content_bytes(content: &Content) -> usize {
     match content {
         Content::Plain { metadata, parsed } => metadata.len() + parsed.as_ref().map_or(0, Bytes::len),
         Content::Sealed { metadata, parsed } => {
-            metadata.sealed_bytes() + parsed.as_ref().map_or(0, |payload| payload.sealed_bytes())
+            metadata.sealed_bytes() + parsed.as_ref().map_or(0, SealedPayload::sealed_bytes)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use restante_inbox::Announcement;
 use restante_smtp::{Action, Answer, CloseReason, Phase, Session, Transaction};
@@ -16,6 +17,10 @@ use crate::reply;
 /// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.
 const COMMAND_BUFFER: usize = 4 * 1024;
 const DATA_BUFFER: usize = 64 * 1024;
+
+/// What a client still sends after the last reply is read and dropped for so long, and not beyond 64 KiB.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_READS: usize = 64;
 
 /// Serves one client until it leaves, misses a deadline, or the server stops.
 ///
@@ -75,7 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             }
             match self.feed(&buffer[..received]).await? {
                 Next::Read => {}
-                Next::Close => return self.stream.shutdown().await,
+                Next::Close => return self.close().await,
             }
         }
     }
@@ -150,7 +155,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     async fn leave(&mut self, farewell: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + self.ingest.limits.first_command;
         let _ = timeout_at(deadline, self.stream.write_all(farewell)).await;
-        self.stream.shutdown().await
+        self.close().await
+    }
+
+    /// Closes so that the last reply arrives: with unread bytes a close would be a reset, which can overtake it.
+    async fn close(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        let (mut rest, deadline) = ([0; 1024], Instant::now() + LINGER);
+        for _ in 0..LINGER_READS {
+            match timeout_at(deadline, self.stream.read(&mut rest)).await {
+                Ok(Ok(1..)) => {}
+                Ok(Ok(0) | Err(_)) | Err(_) => break,
+            }
+        }
+        Ok(())
     }
 
     /// Sets the buffer to what the phase needs.

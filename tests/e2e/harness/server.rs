@@ -1,0 +1,157 @@
+//! The server under test.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lettre::{SmtpTransport, Transport as _};
+use restante_model::{Clock, SystemClock};
+use restante_server::settings::{self, Invocation, Machine};
+use restante_server::{RunningServer, Secrets, Settings};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::http::{self, Answer};
+
+/// The API key of every test server.
+pub(crate) const API_KEY: &str = "test-key-0123456789-0123456789-0123456789";
+
+/// A server in this process.
+pub(crate) struct TestServer {
+    /// Where HTTP listens.
+    pub(crate) http: SocketAddr,
+    /// Where SMTP listens.
+    pub(crate) smtp: SocketAddr,
+    runtime: Runtime,
+    running: Option<RunningServer>,
+    data: Option<TempDir>,
+}
+
+impl TestServer {
+    /// Starts a server with these `SVC_` variables (without the prefix) over the defaults of the laptop.
+    pub(crate) fn start(variables: &[(&str, &str)]) -> Self {
+        Self::start_with_clock(variables, Arc::new(SystemClock))
+    }
+
+    /// The same with a clock of the test.
+    pub(crate) fn start_with_clock(variables: &[(&str, &str)], clock: Arc<dyn Clock>) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        Self::start_in(data, variables, clock)
+    }
+
+    /// Starts a server on the data of another one that was stopped.
+    pub(crate) fn start_in(data: TempDir, variables: &[(&str, &str)], clock: Arc<dyn Clock>) -> Self {
+        let settings = settings(data.path(), variables);
+        let secrets = Secrets::prepare(data.path(), &settings.secrets).unwrap();
+        let runtime = Runtime::new().unwrap();
+        let running = runtime
+            .block_on(RunningServer::start(&settings, secrets, clock))
+            .unwrap();
+        Self {
+            http: running.http,
+            smtp: running.smtp,
+            runtime,
+            running: Some(running),
+            data: Some(data),
+        }
+    }
+
+    /// Stops the server and gives back its data, for a server that goes on with it.
+    pub(crate) fn stop(mut self) -> TempDir {
+        self.end();
+        self.data.take().expect("the data is taken once")
+    }
+
+    fn end(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.runtime.block_on(running.stop(Duration::from_secs(5)));
+        }
+    }
+
+    /// Sends a request with the API key.
+    pub(crate) fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let url = format!("http://{}{path}", self.http);
+        let text = body.map(ToString::to_string).unwrap_or_default();
+        let key = ("X-API-Key", API_KEY);
+        match body {
+            Some(_) => http::send(
+                method,
+                &url,
+                &[key, ("Content-Type", "application/json")],
+                text.as_bytes(),
+            ),
+            None => http::send(method, &url, &[key], b""),
+        }
+    }
+
+    /// Sends a request with exactly these headers.
+    pub(crate) fn bare_request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        http::send(method, &format!("http://{}{path}", self.http), headers, body.as_bytes())
+    }
+
+    /// GET with the API key.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, None)
+    }
+
+    /// Creates a plain inbox at the address and gives back its hash.
+    pub(crate) fn create_plain(&self, address: &str) -> String {
+        let body = json!({ "emailAddress": address, "encryption": "plain" });
+        let inbox = self
+            .request("POST", "/api/inboxes", Some(&body))
+            .expect_status(201)
+            .json();
+        inbox["inboxHash"].as_str().unwrap().to_owned()
+    }
+
+    /// A real SMTP client on a connection of its own.
+    pub(crate) fn smtp_client(&self) -> SmtpTransport {
+        SmtpTransport::builder_dangerous(self.smtp.ip().to_string())
+            .port(self.smtp.port())
+            .build()
+    }
+
+    /// Sends a text mail from `alice@sender.test`.
+    pub(crate) fn send(&self, to: &str, subject: &str, text: &str) {
+        let message = lettre::Message::builder()
+            .from("Alice <alice@sender.test>".parse().unwrap())
+            .to(to.parse().unwrap())
+            .subject(subject)
+            .body(text.to_owned())
+            .unwrap();
+        self.smtp_client().send(&message).unwrap();
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The settings of a test server: ports of its own, no floor of free space.
+pub(crate) fn settings(data: &Path, variables: &[(&str, &str)]) -> Settings {
+    let data = data.to_str().unwrap();
+    let defaults = [
+        ("DATA_PATH", data),
+        ("SMTP_PORT", "0"),
+        ("SERVER_PORT", "0"),
+        ("LOCAL_API_KEY", API_KEY),
+        ("SMTP_HOSTNAME", "mx.restante.test"),
+    ];
+    let overridden = |name: &str| variables.iter().any(|(other, _)| *other == name);
+    let environment = defaults.iter().filter(|(name, _)| !overridden(name)).chain(variables);
+    let environment = environment.map(|(name, value)| (format!("SVC_{name}").into(), value.into()));
+    let machine = Machine {
+        hostname: "test".into(),
+        memory_bytes: 4 << 30,
+        app_data_writable: false,
+    };
+    match settings::read(["server".into()], environment, &machine) {
+        Ok(Invocation::Serve(settings)) => *settings,
+        Ok(Invocation::Print(text)) => panic!("expected settings, got {text}"),
+        Err(error) => panic!("{error}"),
+    }
+}
