@@ -71,6 +71,13 @@ async fn the_hash_follows_every_change(store: &dyn Store) {
         deposit(store, &inbox, "another").await;
         assert_status(store, &inbox).await;
     }
+    // One goes and one comes between two looks: the count is the same, the hash is not.
+    store
+        .delete_email(inbox.key, stored[3], RemovalReason::Manual, START)
+        .await
+        .unwrap();
+    deposit(store, &inbox, "in its place").await;
+    assert_status(store, &inbox).await;
     store.mark_read(inbox.key, stored[1], START).await.unwrap();
     assert_status(store, &inbox).await;
 }

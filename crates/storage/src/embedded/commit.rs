@@ -18,6 +18,8 @@ use super::marker;
 use super::record::{Head, Record};
 use super::replay::{self, ReplayError};
 use super::shared::{Shared, segments_dir};
+#[cfg(test)]
+use super::tests;
 use super::view::View;
 use crate::Unavailable;
 
@@ -124,7 +126,6 @@ impl Committer {
             let (jobs, close) = self.gather(message);
             if let Err(failure) = self.commit_all(jobs) {
                 tracing::error!(error = %failure, "the store cannot write; it is unavailable until it has reopened itself");
-                self.shared.set_available(false);
                 if !self.reopen_until_it_works(matches!(failure, Failure::Index(_))) {
                     return;
                 }
@@ -167,6 +168,7 @@ impl Committer {
         let mut decided = Vec::with_capacity(jobs.len());
         let done = self.commit_in_turn(&mut jobs, &mut decided);
         if done.is_err() {
+            self.shared.set_available(false);
             self.log.discard();
             for job in decided.into_iter().chain(jobs) {
                 job.finish(Outcome::Unknown);
@@ -211,6 +213,8 @@ impl Committer {
             let retired = std::mem::take(&mut group.retired);
             self.shared.inboxes.retire(&retired, || {
                 let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
+                #[cfg(test)]
+                tests::faults::inject_index(&self.shared.dir)?;
                 group.view.write()
             })?;
         }

@@ -6,9 +6,12 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use restante_envelope::digest::random_bytes;
 
-use super::record::{FILE_HEADER, FRAME, Frame, Head, Record, file_header};
+use super::record::{FILE_HEADER, FRAME, Frame, Head, Record, Salt, file_header, salt_of};
 use super::rows::Place;
+#[cfg(test)]
+use super::tests::faults::{self, Fault};
 
 /// Blobs up to this size are copied into the buffer of the group; larger ones are written from where they are.
 const COPY_MAX: usize = 16 * 1024;
@@ -44,6 +47,7 @@ pub(super) struct Log {
     dir: PathBuf,
     segment_bytes: u64,
     segment: u32,
+    salt: Salt,
     file: File,
     /// Everything before this offset is durable; the file is cut to it when a write or a sync fails.
     synced: u64,
@@ -65,11 +69,17 @@ impl Log {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .mode(FILE_MODE)
             .open(segment_path(dir, segment))?;
+        let is_new = end <= FILE_HEADER as u64;
+        let salt = if is_new {
+            begin(&file, segment)?
+        } else {
+            read_salt(&file, segment)?
+        };
         let end = end.max(FILE_HEADER as u64);
-        file.write_all_at(&file_header(segment), 0)?;
         file.set_len(end)?;
         file.sync_all()?;
         sync_dir(dir)?;
@@ -77,6 +87,7 @@ impl Log {
             dir: dir.to_owned(),
             segment_bytes,
             segment,
+            salt,
             file,
             synced: end,
             group: Group::default(),
@@ -87,6 +98,8 @@ impl Log {
     ///
     /// A failed sync may have dropped pages that the file still shows: only what an earlier sync covered is kept.
     pub(super) fn reopen(&mut self) -> io::Result<()> {
+        #[cfg(test)]
+        faults::inject(&self.dir, Fault::Reopen)?;
         *self = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes)?;
         Ok(())
     }
@@ -132,7 +145,7 @@ impl Log {
             group: self.synced,
         };
         let (segment, offset) = self.end();
-        self.group.buffer.extend_from_slice(&frame.encode(&head));
+        self.group.buffer.extend_from_slice(&frame.encode(self.salt, &head));
         self.group.buffer.extend_from_slice(&head);
         for blob in record.blobs {
             if blob.len() <= COPY_MAX {
@@ -158,6 +171,8 @@ impl Log {
             return Ok(());
         }
         self.write(&group)?;
+        #[cfg(test)]
+        faults::inject(&self.dir, Fault::Sync)?;
         self.file.sync_data()?;
         self.synced += group.len;
         self.keep_buffer(group.buffer);
@@ -176,6 +191,9 @@ impl Log {
         slices.push(IoSlice::new(&group.buffer[from..]));
         let mut file = &self.file;
         file.seek(SeekFrom::Start(self.synced))?;
+        #[cfg(test)]
+        faults::inject(&self.dir, Fault::Write)
+            .inspect_err(|_| drop(file.write_all(&group.buffer[..group.buffer.len() / 2])))?;
         write_all_vectored(&mut file, &mut slices)
     }
 
@@ -190,6 +208,8 @@ impl Log {
     /// Starts the next segment; the group must be committed.
     pub(super) fn roll(&mut self) -> io::Result<()> {
         debug_assert_eq!(self.group.len, 0, "a group lies in one segment");
+        #[cfg(test)]
+        faults::inject(&self.dir, Fault::Roll)?;
         let next = self.segment + 1;
         match Self::open(&self.dir, next, 0, self.segment_bytes) {
             Ok(log) => {
@@ -208,6 +228,19 @@ impl Log {
     pub(super) fn discard(&mut self) {
         self.group = Group::default();
     }
+}
+
+/// Writes the header of a segment without records.
+fn begin(file: &File, segment: u32) -> io::Result<Salt> {
+    let salt = Salt(random_bytes());
+    file.write_all_at(&file_header(segment, salt), 0)?;
+    Ok(salt)
+}
+
+fn read_salt(file: &File, segment: u32) -> io::Result<Salt> {
+    let mut header = [0; FILE_HEADER];
+    file.read_exact_at(&mut header, 0)?;
+    salt_of(&header, segment).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn write_all_vectored(file: &mut &File, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {

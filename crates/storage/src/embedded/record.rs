@@ -1,6 +1,13 @@
 //! The format of the segment log: what one record holds and how it is framed.
 //!
-//! A segment file is a [`FILE_HEADER`]-byte header followed by records. All integers of frames are little-endian.
+//! A segment file is a header followed by records. All integers of headers and frames are little-endian.
+//!
+//! | Bytes | Header field | Meaning |
+//! |---|---|---|
+//! | 8 | magic | `rstSEGMT` |
+//! | 4 | format | [`FORMAT`] |
+//! | 4 | number | the number of the segment, which is also its name |
+//! | 8 | salt | random; it goes into every checksum, so that no mail can hold what looks like a record of this file |
 //!
 //! | Bytes | Frame field | Meaning |
 //! |---|---|---|
@@ -9,7 +16,7 @@
 //! | 4 | body | length of the body: the blobs that the head describes, one after the other |
 //! | 4 | following | how many records of the same call follow this one |
 //! | 8 | group | where in this file the group began that was synced with this record |
-//! | 4 | crc | CRC-32 of the 24 bytes before and of the head |
+//! | 4 | crc | CRC-32 of the salt, the 24 bytes before, and the head |
 //!
 //! The head is a postcard [`Head`]; each blob has its own CRC-32 in it, so an index is rebuilt from heads alone.
 //! `group` tells a torn tail from damage: a broken record that a later group follows was once synced.
@@ -25,8 +32,8 @@ use restante_model::{EmailId, InboxKey, InboxMode, RemovalReason, Timestamp};
 
 /// The version of the format that this build reads and writes; the stamp carries it too.
 pub(super) const FORMAT: u32 = 1;
-/// Bytes of the header of a segment file: `rstSEGMT`, format version (4), segment number (4).
-pub(super) const FILE_HEADER: usize = 16;
+/// Bytes of the header of a segment file.
+pub(super) const FILE_HEADER: usize = 24;
 /// Bytes of a frame.
 pub(super) const FRAME: usize = 28;
 /// The longest head that is believed; the longest that is written is far below.
@@ -229,14 +236,14 @@ impl Frame {
     }
 
     /// The frame of a head, with its checksum.
-    pub(super) fn encode(&self, head: &[u8]) -> [u8; FRAME] {
+    pub(super) fn encode(&self, salt: Salt, head: &[u8]) -> [u8; FRAME] {
         let mut bytes = [0; FRAME];
         bytes[..4].copy_from_slice(&FRAME_MAGIC);
         bytes[4..8].copy_from_slice(&self.head.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.body.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.following.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.group.to_le_bytes());
-        let crc = checksum(&bytes[..24], head);
+        let crc = checksum(salt, &bytes[..24], head);
         bytes[24..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
@@ -254,8 +261,8 @@ impl Frame {
     }
 
     /// Reads the head if it and the frame match the checksum, and the blobs fill the body.
-    pub(super) fn decode_head(&self, frame: &[u8; FRAME], head: &[u8]) -> Option<Head> {
-        if frame[24..] != checksum(&frame[..24], head).to_le_bytes() {
+    pub(super) fn decode_head(&self, salt: Salt, frame: &[u8; FRAME], head: &[u8]) -> Option<Head> {
+        if frame[24..] != checksum(salt, &frame[..24], head).to_le_bytes() {
             return None;
         }
         let decoded: Head = postcard::from_bytes(head).ok()?;
@@ -264,18 +271,164 @@ impl Frame {
     }
 }
 
-fn checksum(frame: &[u8], head: &[u8]) -> u32 {
+fn checksum(Salt(salt): Salt, frame: &[u8], head: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&salt);
     hasher.update(frame);
     hasher.update(head);
     hasher.finalize()
 }
 
+/// What makes the checksums of one segment file its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Salt(pub(super) [u8; 8]);
+
 /// The header of the segment file with this number.
-pub(super) fn file_header(segment: u32) -> [u8; FILE_HEADER] {
+pub(super) fn file_header(segment: u32, Salt(salt): Salt) -> [u8; FILE_HEADER] {
     let mut bytes = [0; FILE_HEADER];
     bytes[..8].copy_from_slice(&FILE_MAGIC);
     bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
-    bytes[12..].copy_from_slice(&segment.to_le_bytes());
+    bytes[12..16].copy_from_slice(&segment.to_le_bytes());
+    bytes[16..].copy_from_slice(&salt);
     bytes
+}
+
+/// The salt of a file, if these bytes are the header of the segment with this number.
+pub(super) fn salt_of(header: &[u8; FILE_HEADER], segment: u32) -> Option<Salt> {
+    let salt = Salt(*header.last_chunk()?);
+    (*header == file_header(segment, salt)).then_some(salt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as format 1 has it: this test fails when the format changes without a new version.
+    #[test]
+    fn the_format_is_pinned() {
+        let key = Blob {
+            len: 3,
+            crc: 0x0102_0304,
+        };
+        let (inbox, email) = ([1; 16], [2; 16]);
+        let heads = [
+            (
+                Head::InboxCreated {
+                    inbox,
+                    address: "a@b".to_owned(),
+                    hash: [3; 32],
+                    created_at: 1,
+                    expires_at: 300,
+                    email_auth: true,
+                    idempotency: Some(([4; 32], [5; 32])),
+                    key: Some(key),
+                },
+                format!(
+                    "00{}0361406203{}01ac020101{}{}010384868808",
+                    "01".repeat(16),
+                    "03".repeat(31),
+                    "04".repeat(32),
+                    "05".repeat(32)
+                ),
+            ),
+            (
+                Head::InboxesRetired {
+                    inboxes: vec![inbox],
+                    reason: RemovalReason::Ttl,
+                    at: 1,
+                },
+                format!("0101{}0101", "01".repeat(16)),
+            ),
+            (
+                Head::MailAccepted {
+                    inbox,
+                    email,
+                    sequence: 7,
+                    received_at: 128,
+                    parts: vec![(Part::Metadata, key), (Part::RawSignature, key)],
+                    event: None,
+                },
+                format!(
+                    "02{}{}0780010200038486880805038486880800",
+                    "01".repeat(16),
+                    "02".repeat(16)
+                ),
+            ),
+            (
+                Head::MailRead { inbox, email, at: 1 },
+                format!("03{}{}01", "01".repeat(16), "02".repeat(16)),
+            ),
+            (
+                Head::MailRemoved {
+                    inbox,
+                    emails: vec![email, email],
+                    reason: RemovalReason::Eviction,
+                    at: 1,
+                    event_wanted: true,
+                },
+                format!("04{}02{}020101", "01".repeat(16), "02".repeat(32)),
+            ),
+            (
+                Head::SignatureAttached {
+                    inbox,
+                    email,
+                    part: Part::ParsedSignature,
+                    blob: key,
+                },
+                format!("05{}{}040384868808", "01".repeat(16), "02".repeat(16)),
+            ),
+            (
+                Head::SequencesForgotten { inbox, through: email },
+                format!("06{}{}", "01".repeat(16), "02".repeat(16)),
+            ),
+            (Head::InboxReaped { inbox }, format!("07{}", "01".repeat(16))),
+        ];
+        for (head, expected) in heads {
+            let bytes = postcard::to_stdvec(&head).unwrap();
+            assert_eq!(hex(&bytes), expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn the_frame_is_pinned() {
+        let (frame, head) = a_frame();
+        let bytes = frame.encode(Salt(*b"saltsalt"), &head);
+        assert_eq!(hex(&bytes), "7273745211000000000000000100000018000000000000005359bbf2");
+        let header = file_header(7, Salt(*b"saltsalt"));
+        assert_eq!(hex(&header), "7273745345474d54010000000700000073616c7473616c74");
+    }
+
+    #[test]
+    fn a_frame_is_read_with_the_salt_of_its_file_only() {
+        let (frame, head) = a_frame();
+        let salt = Salt(*b"saltsalt");
+        let bytes = frame.encode(salt, &head);
+        assert_eq!(Frame::decode(&bytes), Some(frame));
+        assert_eq!(
+            frame.decode_head(salt, &bytes, &head),
+            Some(Head::InboxReaped { inbox: [1; 16] })
+        );
+        assert_eq!(frame.decode_head(Salt([0; 8]), &bytes, &head), None);
+        let header = file_header(7, salt);
+        assert_eq!((salt_of(&header, 7), salt_of(&header, 8)), (Some(salt), None));
+    }
+
+    fn a_frame() -> (Frame, Vec<u8>) {
+        let head = postcard::to_stdvec(&Head::InboxReaped { inbox: [1; 16] }).unwrap();
+        let frame = Frame {
+            head: u32::try_from(head.len()).unwrap(),
+            body: 0,
+            following: 1,
+            group: 24,
+        };
+        (frame, head)
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        use std::fmt::Write;
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
 }

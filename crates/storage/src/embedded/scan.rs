@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::log::segment_path;
-use super::record::{Blob, FILE_HEADER, FRAME, FRAME_MAGIC, Frame, Head, file_header};
+use super::record::{Blob, FILE_HEADER, FRAME, FRAME_MAGIC, Frame, Head, Salt, salt_of};
 use super::rows::Place;
 
 /// What stands at a position of a segment.
@@ -33,6 +33,7 @@ pub(super) enum Bodies {
 pub(super) struct Scanner {
     file: BufReader<File>,
     segment: u32,
+    salt: Salt,
     len: u64,
     offset: u64,
     bodies: Bodies,
@@ -48,14 +49,15 @@ impl Scanner {
             return Ok(None);
         }
         file.read_exact(&mut header)?;
-        if header != file_header(segment) {
+        let Some(salt) = salt_of(&header, segment) else {
             return Ok(None);
-        }
+        };
         let offset = offset.max(FILE_HEADER as u64);
         file.seek(SeekFrom::Start(offset))?;
         Ok(Some(Self {
             file: BufReader::with_capacity(64 * 1024, file),
             segment,
+            salt,
             len,
             offset,
             bodies,
@@ -117,7 +119,7 @@ impl Scanner {
         }
         let mut head = vec![0; frame.head as usize];
         self.file.read_exact(&mut head)?;
-        let Some(head) = frame.decode_head(&bytes, &head) else {
+        let Some(head) = frame.decode_head(self.salt, &bytes, &head) else {
             return Ok(None);
         };
         let whole = match self.bodies {

@@ -1,6 +1,10 @@
 //! The backend as a whole: content, reopening, the end of the log, and trouble.
 
+mod end_of_log;
+pub(super) mod faults;
 mod model;
+mod opening;
+mod trouble;
 
 use std::path::Path;
 

@@ -1,0 +1,218 @@
+//! The end of the log after a crash, and damage that is none of a crash.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::*;
+use crate::conformance::{START, create, deposit, email, everything, ids, text};
+use crate::embedded::log::segment_path;
+use crate::embedded::record::{FILE_HEADER, Frame, Salt};
+use crate::embedded::scan::{Bodies, Scanner, Step};
+use crate::embedded::shared::segments_dir;
+
+/// A closed store whose last call was a transaction for two inboxes.
+struct Filled {
+    dir: tempfile::TempDir,
+    config: EmbeddedConfig,
+    inboxes: [Inbox; 2],
+    kept: EmailId,
+    log: PathBuf,
+    content: Vec<u8>,
+    /// Where each call begins; the last is the transaction.
+    calls: Vec<usize>,
+}
+
+async fn filled() -> Filled {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(dir.path());
+    let store = Embedded::open(&config).unwrap();
+    let inboxes = [create(&store, "one").await, create(&store, "two").await];
+    let kept = deposit(&store, &inboxes[0], "kept").await;
+    let emails = inboxes.iter().map(|inbox| email(inbox, "torn")).collect();
+    store.accept(emails, START).await.unwrap();
+    store.close().await;
+    drop(store);
+    let segments = segments_dir(&config.path);
+    let log = segment_path(&segments, 1);
+    let mut scanner = Scanner::open(&segments, 1, 0, Bodies::Verified).unwrap().unwrap();
+    let mut calls = vec![FILE_HEADER];
+    while let Step::Call(_) = scanner.next_call().unwrap() {
+        calls.push(usize::try_from(scanner.offset()).unwrap());
+    }
+    calls.pop();
+    assert_eq!(calls.len(), 4);
+    Filled {
+        content: fs::read(&log).unwrap(),
+        dir,
+        config,
+        inboxes,
+        kept,
+        log,
+        calls,
+    }
+}
+
+impl Filled {
+    /// Opens a store with this log, and no index that may be believed.
+    fn open(&self, log: &[u8]) -> Result<Embedded, OpenError> {
+        assert!(self.dir.path().exists());
+        fs::write(&self.log, log).unwrap();
+        fs::remove_file(self.config.path.join("index.marker")).unwrap();
+        Embedded::open(&self.config)
+    }
+
+    async fn assert_last_call_is_gone(&self, store: &Embedded, torn_bytes: usize) {
+        assert_eq!(store.recovery().torn_bytes, torn_bytes as u64);
+        assert_eq!(ids(store, &self.inboxes[0], START).await, [self.kept]);
+        assert_eq!(ids(store, &self.inboxes[1], START).await, []);
+        assert_eq!(store.last_sequence().await, Ok(1));
+    }
+}
+
+#[tokio::test]
+async fn a_tail_torn_at_any_byte_is_cut() {
+    let filled = filled().await;
+    let last = *filled.calls.last().unwrap();
+    for end in last..filled.content.len() {
+        let store = filled.open(&filled.content[..end]).unwrap();
+        filled.assert_last_call_is_gone(&store, end - last).await;
+    }
+    // The store goes on behind the cut.
+    let store = filled.open(&filled.content[..filled.content.len() - 1]).unwrap();
+    let next = deposit(&store, &filled.inboxes[1], "next").await;
+    drop(store);
+    let store = Embedded::open(&filled.config).unwrap();
+    assert_eq!(
+        store.recovery(),
+        Recovery {
+            replayed: 0,
+            ..Recovery::default()
+        }
+    );
+    assert_eq!(ids(&store, &filled.inboxes[1], START).await, [next]);
+}
+
+#[tokio::test]
+async fn a_tail_with_any_byte_changed_is_cut() {
+    let filled = filled().await;
+    let last = *filled.calls.last().unwrap();
+    for at in last..filled.content.len() {
+        let mut log = filled.content.clone();
+        log[at] ^= 0x20;
+        let store = filled.open(&log).unwrap();
+        filled.assert_last_call_is_gone(&store, log.len() - last).await;
+    }
+    let mut zeros = filled.content[..last].to_vec();
+    zeros.resize(last + 70_000, 0);
+    let store = filled.open(&zeros).unwrap();
+    filled.assert_last_call_is_gone(&store, 70_000).await;
+}
+
+#[tokio::test]
+async fn damage_before_the_tail_is_an_error() {
+    let filled = filled().await;
+    for call in &filled.calls[..filled.calls.len() - 1] {
+        let mut log = filled.content.clone();
+        log[call + 30] ^= 1;
+        match filled.open(&log) {
+            Err(OpenError::Damaged { segment: 1, offset, .. }) => assert_eq!(offset, *call as u64),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_short_first_segment_is_a_new_store() {
+    let filled = filled().await;
+    for end in 0..FILE_HEADER {
+        let store = filled.open(&filled.content[..end]).unwrap();
+        assert_eq!(store.usage().await, Ok(Usage::default()));
+        create(&store, "new").await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_segment_at_the_end_is_no_trouble() {
+    let filled = filled().await;
+    for header in [0, 7, FILE_HEADER] {
+        fs::write(
+            segment_path(&segments_dir(&filled.config.path), 2),
+            &filled.content[..header],
+        )
+        .unwrap();
+        let store = filled.open(&filled.content).unwrap();
+        assert_eq!(ids(&store, &filled.inboxes[0], START).await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_ahead_of_the_log_is_made_anew() {
+    let filled = filled().await;
+    fs::write(&filled.log, &filled.content[..*filled.calls.last().unwrap()]).unwrap();
+    let store = Embedded::open(&filled.config).unwrap();
+    assert!(store.recovery().rebuilt);
+    filled.assert_last_call_is_gone(&store, 0).await;
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_made_anew() {
+    let filled = filled().await;
+    let is_index = |path: &PathBuf| path.is_dir() && path.extension().is_some_and(|number| number != "log");
+    let entries = || {
+        fs::read_dir(&filled.config.path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+    };
+    for damage in [b"".as_slice(), &[0xff; 4096]] {
+        let index = entries().find(is_index).unwrap();
+        for file in ["db", "conf"] {
+            fs::write(index.join(file), damage).unwrap();
+        }
+        let store = Embedded::open(&filled.config).unwrap();
+        assert_eq!(ids(&store, &filled.inboxes[0], START).await.len(), 2);
+        assert_eq!(ids(&store, &filled.inboxes[1], START).await.len(), 1);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_part_is_told_when_it_is_read() {
+    let filled = filled().await;
+    let mut log = filled.content.clone();
+    let at = log.windows(11).position(|bytes| bytes == b"raw of kept").unwrap();
+    log[at] ^= 1;
+    fs::write(&filled.log, log).unwrap();
+    let store = Embedded::open(&filled.config).unwrap();
+    let read = |part| store.email(filled.inboxes[0].key, filled.kept, part, START);
+    assert!(matches!(read(&[Part::Raw]).await, Err(ReadError::Damaged)));
+    let metadata = read(&[Part::Metadata]).await.unwrap().unwrap();
+    assert_eq!(text(&metadata, Part::Metadata).as_deref(), Some("metadata of kept"));
+    let page = store
+        .list(filled.inboxes[0].key, everything(&[Part::Metadata]), START)
+        .await
+        .unwrap();
+    assert_eq!(page.emails.len(), 2);
+}
+
+#[tokio::test]
+async fn mail_that_looks_like_records_does_not_mislead() {
+    let filled = filled().await;
+    let store = filled.open(&filled.content).unwrap();
+    // As if much had been synced before this record; only the salt of the file is not known to a sender.
+    let head = [7].into_iter().chain([1; 16]).collect::<Vec<u8>>();
+    let frame = Frame {
+        head: 17,
+        body: 0,
+        following: 0,
+        group: 1 << 40,
+    };
+    let forged = [frame.encode(Salt([0; 8]), &head).as_slice(), &head].concat();
+    let mut tricky = email(&filled.inboxes[1], "tricky");
+    tricky.parts = vec![(Part::Raw, forged.repeat(100).into())];
+    store.accept(vec![tricky], START).await.unwrap();
+    drop(store);
+    let mut log = fs::read(&filled.log).unwrap();
+    log.pop();
+    let store = filled.open(&log).unwrap();
+    assert_eq!(store.recovery().torn_bytes, (log.len() - filled.content.len()) as u64);
+}
