@@ -1,5 +1,6 @@
 //! Runs the server until it is told to stop.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,8 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
         smtp: server.smtp,
         http: server.http,
     };
-    print!("{running}");
+    // A start whose output nobody reads is still a start.
+    let _ = write!(std::io::stdout(), "{running}");
     let _discovery = discovery.and_then(|path| announce(path, &running));
 
     let ended = tokio::select! {
