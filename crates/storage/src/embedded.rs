@@ -5,6 +5,14 @@
 //! atomic batch makes them visible in the index.
 //! Readers use the index directly and read content from the segments.
 //!
+//! What can go wrong with the files, and what comes of it:
+//!
+//! - an unfinished write at the end of the last segment was never acknowledged: it is cut off at the next open;
+//! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
+//! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing;
+//! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else;
+//! - after a failed write or sync the group is unknown to its callers, and the log goes on from the last good sync.
+//!
 //! Modules, in reading order: `record` (the format), `log`, `scan` and `segments` (the files), `rows`, `index` and
 //! `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
 //! `replay`, `stamp`, `marker` and `open` (the start), `cache`, `lists`, `read` and `shared` (the readers).

@@ -186,6 +186,8 @@ pub struct NewEmail {
 }
 
 /// A part of a stored email: opaque bytes to the store.
+///
+/// Stores write the position of a variant to disk: new ones are appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Part {
     /// What a list shows: JSON, or sealed and signed.

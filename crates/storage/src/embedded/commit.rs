@@ -121,6 +121,7 @@ pub(super) struct Committer {
 impl Committer {
     /// Works until the store is closed or dropped.
     pub(super) fn run(mut self) {
+        let _ends = Ends(Arc::clone(&self.shared));
         let mut flushed_at = Instant::now();
         while let Some(message) = self.queue.blocking_recv() {
             let (jobs, close) = self.gather(message);
@@ -288,9 +289,9 @@ impl Committer {
 
     /// Closes the index so that the next start believes it, even after a power cut.
     fn close(&mut self) {
+        self.shared.set_available(false);
         self.queue.close();
         self.refuse_queued();
-        self.shared.set_available(false);
         self.flush();
         self.shared.inboxes.clear();
         let Some(index) = self.shared.replace_index(None) else {
@@ -303,6 +304,15 @@ impl Committer {
             tracing::warn!(%error, "cannot sync the index; the next start may make it anew");
         }
         let _ = rustix::fs::flock(&self.lock, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
+/// Without its committer a store is not available, also if that ended by a panic.
+struct Ends(Arc<Shared>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.set_available(false);
     }
 }
 

@@ -16,6 +16,8 @@ const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
 
 /// Inboxes that one call of [`Reap`] looks at, at most.
 const REAP_INBOXES: usize = 256;
+/// Emails that it removes, at most: sled keeps every page that a batch replaces until the batch ends.
+const REAP_EMAILS: usize = 256;
 
 /// A call that may write.
 pub(super) trait Operation: Send + 'static {
@@ -136,8 +138,11 @@ impl Operation for Accept {
     type Answer = Result<Vec<Arrival>, AcceptError>;
 
     fn bytes(&self) -> usize {
-        let parts = |email: &NewEmail| email.parts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-        self.emails.iter().map(parts).sum()
+        let blobs = |email: &NewEmail| {
+            let parts: usize = email.parts.iter().map(|(_, bytes)| bytes.len()).sum();
+            parts + email.event.as_ref().map_or(0, Bytes::len)
+        };
+        self.emails.iter().map(blobs).sum()
     }
 
     fn decide(self, view: &View<'_>, room: Room) -> Result<Decision<Self::Answer>, IndexError> {
@@ -335,7 +340,7 @@ impl Operation for Reap {
         let mut reaping = Reaping {
             view,
             now: self.now,
-            budget: self.limit,
+            budget: self.limit.min(REAP_EMAILS),
             emails: 0,
             records: Vec::new(),
         };

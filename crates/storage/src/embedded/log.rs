@@ -1,7 +1,7 @@
 //! The segment log, written: the committer appends groups of records and syncs them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IoSlice, Write};
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -180,7 +180,6 @@ impl Log {
     }
 
     fn write(&self, group: &Group) -> io::Result<()> {
-        use std::io::{Seek, SeekFrom};
         let mut slices = Vec::with_capacity(2 * group.large.len() + 1);
         let mut from = 0;
         for (until, blob) in &group.large {

@@ -163,6 +163,7 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
         replayed: end.calls,
         torn_bytes: end.torn_bytes,
     };
+    tracing::info!(rebuilt, replayed = end.calls, segment = end.segment, "opened the store");
     Ok(Opened {
         lock,
         index,

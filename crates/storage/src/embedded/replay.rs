@@ -11,8 +11,9 @@ use super::rows::Meta;
 use super::scan::{Bodies, Scanner, Step};
 use super::view::View;
 
-/// Rows that gather before they are written: the memory of a replay does not depend on the size of the log.
-const ROWS_MAX: usize = 4096;
+/// Rows that gather before they are written: the memory of a replay does not depend on the size of the log,
+/// and sled keeps every page that a batch replaces until the batch ends.
+const ROWS_MAX: usize = 512;
 
 /// Why the log could not be applied.
 #[derive(Debug, thiserror::Error)]
