@@ -4,8 +4,13 @@
 //! [`TestServer`] is dropped.
 
 pub(crate) mod http;
+pub(crate) mod mail;
 pub(crate) mod server;
+pub(crate) mod shape;
+pub(crate) mod socket;
 pub(crate) mod sse;
 
+pub(crate) use http::Answer;
 pub(crate) use server::{API_KEY, TestServer};
+pub(crate) use shape::shape;
 pub(crate) use sse::EventStream;

@@ -2,5 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+mod dialogues;
+mod gate;
 mod harness;
+mod key;
+mod peer;
+mod server_info;
 mod walk;

@@ -76,20 +76,21 @@ fn admit(api: &Api, request: &Request<Body>, ip: IpAddr) -> Result<(), ApiError>
 
 /// Whether the request was meant for a server on this machine: a page elsewhere whose name was pointed here was not.
 fn names_this_machine(request: &Request<Body>) -> bool {
-    let named = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let host = named.or_else(|| request.uri().host());
-    host.is_none_or(|host| {
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-            _ => host,
-        };
-        name.eq_ignore_ascii_case("localhost")
-            || name
-                .trim_start_matches('[')
-                .trim_end_matches(']')
-                .parse::<IpAddr>()
-                .is_ok_and(|ip| ip.is_loopback())
-    })
+    match request.headers().get(HOST) {
+        // What is no text is no name of this machine.
+        Some(host) => host.to_str().is_ok_and(is_this_machine),
+        None => request.uri().host().is_none_or(is_this_machine),
+    }
+}
+
+/// Whether a host, perhaps with a port, is `localhost` or a loopback address.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// The client's id if it is a sane token, else a new one.

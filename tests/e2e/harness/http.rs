@@ -29,7 +29,6 @@ impl Answer {
     }
 
     /// The answer itself if it has the status.
-    #[must_use]
     pub(crate) fn expect_status(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.body);
         self

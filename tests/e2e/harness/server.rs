@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lettre::address::Envelope;
 use lettre::{SmtpTransport, Transport as _};
+use restante_envelope::{DecapsulationKey, base64url};
 use restante_model::{Clock, SystemClock};
 use restante_server::settings::{self, Invocation, Machine};
 use restante_server::{RunningServer, Secrets, Settings};
@@ -39,6 +41,11 @@ impl TestServer {
     pub(crate) fn start_with_clock(variables: &[(&str, &str)], clock: Arc<dyn Clock>) -> Self {
         let data = tempfile::tempdir().unwrap();
         Self::start_in(data, variables, clock)
+    }
+
+    /// Starts a server whose key is not set, but in the data.
+    pub(crate) fn start_without_key(data: TempDir) -> Self {
+        Self::start_in(data, &[("LOCAL_API_KEY", "")], Arc::new(SystemClock))
     }
 
     /// Starts a server on the data of another one that was stopped.
@@ -113,6 +120,44 @@ impl TestServer {
             .build()
     }
 
+    /// POST of a JSON body to `/api/inboxes`.
+    pub(crate) fn create(&self, body: &Value) -> Answer {
+        self.request("POST", "/api/inboxes", Some(body))
+    }
+
+    /// Creates an encrypted inbox for the key and gives back what the server answered.
+    pub(crate) fn create_encrypted(&self, address: &str, key: &DecapsulationKey) -> Value {
+        let key = base64url::encode(key.encapsulation_key().as_bytes());
+        let body = json!({ "emailAddress": address, "encryption": "encrypted", "clientKemPk": key });
+        self.create(&body).expect_status(201).json()
+    }
+
+    /// DELETE with the API key.
+    pub(crate) fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path, None)
+    }
+
+    /// PATCH without a body, with the API key.
+    pub(crate) fn patch(&self, path: &str) -> Answer {
+        self.request("PATCH", path, None)
+    }
+
+    /// The ids of an inbox's emails as listed: newest first.
+    pub(crate) fn email_ids(&self, address: &str) -> Vec<String> {
+        let list = self.get(&format!("/api/inboxes/{address}/emails")).expect_status(200);
+        let list = list.json();
+        let ids = list.as_array().unwrap().iter().map(|email| &email["id"]);
+        ids.map(|id| id.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Sends the bytes from `alice@sender.test`, and gives back the id in the 250.
+    pub(crate) fn send_raw(&self, to: &str, message: &str) -> String {
+        let envelope = Envelope::new(Some("alice@sender.test".parse().unwrap()), vec![to.parse().unwrap()]).unwrap();
+        let reply = self.smtp_client().send_raw(&envelope, message.as_bytes()).unwrap();
+        let text: String = reply.message().collect();
+        text.rsplit(' ').next().unwrap().to_owned()
+    }
+
     /// Sends a text mail from `alice@sender.test`.
     pub(crate) fn send(&self, to: &str, subject: &str, text: &str) {
         let message = lettre::Message::builder()
@@ -131,7 +176,7 @@ impl Drop for TestServer {
     }
 }
 
-/// The settings of a test server: ports of its own, no floor of free space.
+/// The settings of a test server: ports of its own. A variable without a value is left unset.
 pub(crate) fn settings(data: &Path, variables: &[(&str, &str)]) -> Settings {
     let data = data.to_str().unwrap();
     let defaults = [
@@ -142,7 +187,8 @@ pub(crate) fn settings(data: &Path, variables: &[(&str, &str)]) -> Settings {
         ("SMTP_HOSTNAME", "mx.restante.test"),
     ];
     let overridden = |name: &str| variables.iter().any(|(other, _)| *other == name);
-    let environment = defaults.iter().filter(|(name, _)| !overridden(name)).chain(variables);
+    let given = variables.iter().filter(|(_, value)| !value.is_empty());
+    let environment = defaults.iter().filter(|(name, _)| !overridden(name)).chain(given);
     let environment = environment.map(|(name, value)| (format!("SVC_{name}").into(), value.into()));
     let machine = Machine {
         hostname: "test".into(),

@@ -32,9 +32,10 @@ impl EventStream {
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let mut request = format!("GET {path} HTTP/1.1\r\nHost: {http}\r\nAccept: text/event-stream\r\n");
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            request.extend([name, ": ", value, "\r\n"]);
         }
-        socket.write_all(format!("{request}\r\n").as_bytes()).unwrap();
+        request.push_str("\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(socket);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

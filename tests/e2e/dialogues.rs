@@ -1,0 +1,138 @@
+//! Every dialogue of `tests/dialogues` over TCP: what the server says, and what it has stored afterwards.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use restante_testkit::dialogue::{Dialogue, Ending, Exchange, Limits, matches};
+use serde_json::json;
+
+use crate::harness::TestServer;
+use crate::peer::{Peer, without_trace};
+
+/// How the bytes of the client are cut into writes.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    /// Each packet waits for the answer to the one before.
+    Packets,
+    /// All at once, answers read afterwards.
+    Together,
+}
+
+/// What makes a server fit for a dialogue: the variables of its limits.
+fn variables(limits: &Limits) -> Vec<(&'static str, String)> {
+    let text = |limit: Option<usize>, name| Some((name, limit?.to_string()));
+    let limits = [
+        text(limits.message_bytes, "SMTP_MAX_MESSAGE_SIZE"),
+        text(limits.header_bytes, "SMTP_MAX_HEADER_SIZE"),
+        text(limits.recipients, "SMTP_MAX_RECIPIENTS"),
+    ];
+    limits.into_iter().flatten().collect()
+}
+
+/// The dialogues by the servers that they need.
+fn groups() -> BTreeMap<Vec<(&'static str, String)>, Vec<Dialogue>> {
+    let all = Dialogue::read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("dialogues"));
+    assert!(all.len() >= 80, "only {} dialogues", all.len());
+    let mut groups = BTreeMap::<_, Vec<_>>::new();
+    for dialogue in all {
+        groups.entry(variables(&dialogue.limits)).or_default().push(dialogue);
+    }
+    groups
+}
+
+#[test]
+fn every_dialogue_is_answered_and_stored_as_its_file_says() {
+    for (variables, dialogues) in groups() {
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let server = TestServer::start(&variables);
+        for dialogue in &dialogues {
+            for cut in [Cut::Packets, Cut::Together] {
+                replay(&server, dialogue, cut);
+            }
+        }
+    }
+}
+
+fn replay(server: &TestServer, dialogue: &Dialogue, cut: Cut) {
+    for address in &dialogue.inboxes {
+        let _ = server.create_plain(address);
+    }
+    let said = converse(server, dialogue, cut);
+    check_stored(server, dialogue, cut, &said);
+    let deleted = server.request("DELETE", "/api/inboxes", None).expect_status(200).json();
+    assert_eq!(deleted, json!({ "deleted": dialogue.inboxes.len() }));
+}
+
+/// Plays the client and gives back all that the server said, which has been compared with the file.
+fn converse(server: &TestServer, dialogue: &Dialogue, cut: Cut) -> Vec<String> {
+    let mut peer = Peer::connect(server.smtp).unwrap();
+    let mut said = Vec::new();
+    let mut exchanges = dialogue.exchanges.clone();
+    if matches!(cut, Cut::Together) {
+        exchanges = vec![Exchange {
+            client: exchanges.iter().flat_map(|exchange| exchange.client.clone()).collect(),
+            server: exchanges.into_iter().flat_map(|exchange| exchange.server).collect(),
+        }];
+    }
+    for exchange in &exchanges {
+        peer.send(&exchange.client).unwrap();
+        for pattern in &exchange.server {
+            let line = peer.line().unwrap_or_else(|error| {
+                panic!(
+                    "{}, {cut:?}: expected {pattern:?} after {said:#?}: {error}",
+                    dialogue.name
+                )
+            });
+            assert!(
+                matches(pattern, &line),
+                "{}, {cut:?}: {line:?} is not {pattern:?}",
+                dialogue.name
+            );
+            said.push(line);
+        }
+    }
+    if dialogue.ending == Ending::Open {
+        peer.finish();
+    }
+    assert_eq!(peer.rest(), "", "{}, {cut:?}: said after the end", dialogue.name);
+    said
+}
+
+/// As many mails as ids in the replies, and the messages byte for byte.
+fn check_stored(server: &TestServer, dialogue: &Dialogue, cut: Cut, said: &[String]) {
+    let acknowledged: usize = said.iter().map(|line| line.matches(" msg_").count()).sum();
+    let stored: Vec<_> = dialogue
+        .inboxes
+        .iter()
+        .map(|address| messages(server, address))
+        .collect();
+    let count: usize = stored.iter().map(Vec::len).sum();
+    assert_eq!(count, acknowledged, "{}, {cut:?}: mails", dialogue.name);
+    if dialogue.messages.is_empty() {
+        return;
+    }
+    let expected: Vec<_> = dialogue
+        .messages
+        .iter()
+        .map(|message| message.escape_ascii().to_string())
+        .collect();
+    for inbox in stored {
+        assert_eq!(inbox, expected, "{}, {cut:?}", dialogue.name);
+    }
+}
+
+/// The messages of an inbox in order of arrival, as the client sent them.
+fn messages(server: &TestServer, address: &str) -> Vec<String> {
+    let emails = format!("/api/inboxes/{address}/emails");
+    let list = server.get(&emails).expect_status(200).json();
+    let oldest_first = list.as_array().unwrap().iter().rev();
+    let raws = oldest_first.map(|email| {
+        let path = format!("{emails}/{}/raw", email["id"].as_str().unwrap());
+        let raw = server.get(&path).expect_status(200).json();
+        let raw = STANDARD.decode(raw["raw"].as_str().unwrap()).unwrap();
+        without_trace(&raw).escape_ascii().to_string()
+    });
+    raws.collect()
+}

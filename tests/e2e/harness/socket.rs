@@ -1,0 +1,42 @@
+//! Requests written byte by byte, for what an HTTP client would not send.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Longer than any answer of the interface takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A connection that gives up waiting instead of hanging.
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+/// Sends a head (lines without line ends) and a body, and reads the answer until the server closes.
+pub(crate) fn exchange(address: SocketAddr, head: &[&str], body: &[u8]) -> String {
+    let mut socket = connect(address);
+    let request = [head.join("\r\n").as_bytes(), b"\r\nConnection: close\r\n\r\n", body].concat();
+    write(&mut socket, &request);
+    read_to_end(&mut socket)
+}
+
+/// Sends bytes as they are.
+pub(crate) fn write(socket: &mut TcpStream, bytes: &[u8]) {
+    socket.write_all(bytes).unwrap();
+}
+
+/// Everything up to the end of the connection.
+pub(crate) fn read_to_end(socket: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    socket.read_to_end(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// The status of a raw answer.
+pub(crate) fn status(answer: &str) -> u16 {
+    let status = answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    status.unwrap_or_else(|| panic!("an answer: {answer}")).parse().unwrap()
+}
