@@ -1,12 +1,12 @@
 //! `cargo xtask ci`: everything that must pass before a change lands, timed step by step.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{fixtures, interop, repository, tidy, vectors};
+use crate::{fixtures, interop, repository, stopwatch, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
@@ -64,9 +64,8 @@ pub(crate) fn run() -> Result<()> {
     let mut timed = Vec::new();
     for step in STEPS {
         eprintln!("\n== {}", step.name);
-        let start = now();
-        let outcome = (step.run)();
-        timed.push((step.name, start.elapsed(), outcome.is_ok()));
+        let (took, outcome) = stopwatch::time(step.run);
+        timed.push((step.name, took, outcome.is_ok()));
         if outcome.is_err() {
             print!("{}", table(&timed));
             return outcome.with_context(|| format!("step {}", step.name));
@@ -108,14 +107,6 @@ fn kill() -> Result<()> {
 
 fn doc() -> Result<()> {
     shell::run(cargo(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "measures other programs; there is no runtime whose time could be paused"
-)]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn table(timed: &[(&str, Duration, bool)]) -> String {

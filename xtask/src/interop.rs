@@ -1,16 +1,16 @@
 //! `cargo xtask interop`: the official Python SDK of the peer, unchanged, against our debug server.
 
 mod environment;
-mod server;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
 
+use crate::server::Server;
 use crate::{repository, shell};
-use server::Server;
 
 /// The scripts, each a program of its own; a folder beside them holds what they share.
 const SCRIPTS: &str = "tests/interop/python";
@@ -25,7 +25,9 @@ pub(crate) fn run() -> Result<()> {
 /// happens.
 pub(crate) fn walk() -> Result<()> {
     let python = environment::prepare()?;
-    let server = Server::start(&repository::target()?.join("debug/server"))?;
+    let folder = TempDir::new()?;
+    let profile = [("SVC_WIRE_PROFILE", "vaultsandbox")];
+    let server = Server::start(&repository::target()?.join("debug/server"), folder.path(), &profile)?;
     match run_scripts(&python, &server) {
         Ok(()) => server.stop(),
         Err(error) => {

@@ -2,12 +2,15 @@
 //!
 //! `ci` is what the README calls the test command; every other command is one step of it or helps while editing.
 
+mod bench;
 mod ci;
 mod fixtures;
 mod interop;
 mod release;
 mod repository;
+mod server;
 mod shell;
+mod stopwatch;
 mod tidy;
 mod vectors;
 
@@ -47,6 +50,8 @@ enum Command {
     Build,
     /// Run the official Python SDK against a debug server
     Interop,
+    /// Measure the release server beside Postfix smtp-sink, with smtp-source as the load
+    Bench(bench::Options),
     /// Run everything that must pass before a change lands
     Ci,
 }
@@ -69,6 +74,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Fixtures { check } => fixtures::run(*check),
         Command::Build => release::run(),
         Command::Interop => interop::run(),
+        Command::Bench(options) => bench::run(options),
         Command::Ci => ci::run(),
     }
 }

@@ -39,6 +39,12 @@ impl KemSeeds {
     }
 }
 
+/// The 1184 bytes of the encapsulation key of some client, always the same one.
+pub fn client_public_key() -> Vec<u8> {
+    let seeds = KemSeeds { d: [1; 32], z: [2; 32] };
+    seeds.pair().0.into_bytes().to_vec()
+}
+
 /// The 1952 bytes that clients pin.
 fn server_public_key(xi: &Seed) -> Vec<u8> {
     ml_dsa_65::KG::keygen_from_seed(xi).0.into_bytes().to_vec()

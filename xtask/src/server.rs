@@ -1,4 +1,4 @@
-//! A debug server of its own, as a child process on free ports with an empty data directory.
+//! A server of our own as a child process, on free ports of this machine.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use tempfile::TempDir;
 
 use crate::shell;
 
@@ -20,24 +19,23 @@ const LOOKS: u32 = 600;
 const LOG_TAIL_BYTES: usize = 4_000;
 
 /// A running server; it is killed when this is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     discovery: Discovery,
     discovery_path: PathBuf,
     log: PathBuf,
-    _folder: TempDir,
 }
 
 /// What the server says of itself in `restante/server.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Discovery {
+pub(crate) struct Discovery {
     /// Base address of the HTTP API.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// Address and port of the SMTP listener.
-    pub(super) smtp: String,
+    pub(crate) smtp: String,
     /// Where the API key is.
-    pub(super) api_key_file: PathBuf,
+    pub(crate) api_key_file: PathBuf,
     /// Its process.
     pid: u32,
 }
@@ -54,13 +52,12 @@ impl Drop for Guard {
 }
 
 impl Server {
-    /// Starts the binary with the peer's wire profile and waits until it is ready.
-    pub(super) fn start(binary: &Path) -> Result<Self> {
-        let folder = TempDir::new()?;
-        let log = folder.path().join("server.log");
-        let discovery_path = folder.path().join("restante/server.json");
+    /// Starts the binary with its data in the folder, which may be that of an earlier one, and waits until it is ready.
+    pub(crate) fn start(binary: &Path, folder: &Path, variables: &[(&str, &str)]) -> Result<Self> {
+        let log = folder.join("server.log");
+        let discovery_path = folder.join("restante/server.json");
         let mut guard = Guard(Some(
-            command(binary, folder.path(), &log)?
+            command(binary, folder, variables, &log)?
                 .spawn()
                 .context("cannot start the server")?,
         ));
@@ -77,22 +74,38 @@ impl Server {
             discovery,
             discovery_path,
             log,
-            _folder: folder,
         })
     }
 
     /// Where it listens.
-    pub(super) fn discovery(&self) -> &Discovery {
+    pub(crate) fn discovery(&self) -> &Discovery {
         &self.discovery
     }
 
     /// The end of its log.
-    pub(super) fn log_tail(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         tail(&self.log)
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.discovery.pid
+    }
+
+    /// The API key.
+    pub(crate) fn api_key(&self) -> Result<String> {
+        let path = &self.discovery.api_key_file;
+        let key = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(key.trim().to_owned())
+    }
+
+    /// Ends it as a power cut of the process would: SIGKILL.
+    pub(crate) fn kill(mut self) {
+        kill(&mut self.child);
+    }
+
     /// Asks it to stop and checks that it does so in order.
-    pub(super) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         shell::run(Command::new("kill").arg("-TERM").arg(self.child.id().to_string()))?;
         let status = look(|| Ok(self.child.try_wait()?)).context("the server does not stop")?;
         ensure!(
@@ -114,7 +127,7 @@ impl Drop for Server {
     }
 }
 
-fn command(binary: &Path, folder: &Path, log: &Path) -> Result<Command> {
+fn command(binary: &Path, folder: &Path, variables: &[(&str, &str)], log: &Path) -> Result<Command> {
     let mut command = Command::new(binary);
     // Settings of the surrounding shell must not reach the server.
     let ours = std::env::vars_os()
@@ -126,10 +139,8 @@ fn command(binary: &Path, folder: &Path, log: &Path) -> Result<Command> {
     command
         .env("XDG_RUNTIME_DIR", folder)
         .env("SVC_DATA_PATH", folder.join("data"));
-    command
-        .env("SVC_WIRE_PROFILE", "vaultsandbox")
-        .env("SVC_SMTP_PORT", "0")
-        .env("SVC_SERVER_PORT", "0");
+    command.env("SVC_SMTP_PORT", "0").env("SVC_SERVER_PORT", "0");
+    command.envs(variables.iter().copied());
     let log = File::create(log)?;
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command)
