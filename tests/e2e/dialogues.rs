@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use restante_testkit::dialogue::{Dialogue, Ending, Exchange, Limits, matches};
 use serde_json::json;
 
 use crate::harness::TestServer;
-use crate::peer::{Peer, without_trace};
+use crate::peer::Peer;
+use crate::stored;
 
 /// How the bytes of the client are cut into writes.
 #[derive(Debug, Clone, Copy)]
@@ -103,36 +102,23 @@ fn converse(server: &TestServer, dialogue: &Dialogue, cut: Cut) -> Vec<String> {
 /// As many mails as ids in the replies, and the messages byte for byte.
 fn check_stored(server: &TestServer, dialogue: &Dialogue, cut: Cut, said: &[String]) {
     let acknowledged: usize = said.iter().map(|line| line.matches(" msg_").count()).sum();
-    let stored: Vec<_> = dialogue
-        .inboxes
-        .iter()
-        .map(|address| messages(server, address))
-        .collect();
+    let inboxes = dialogue.inboxes.iter();
+    let stored: Vec<_> = inboxes.map(|address| stored::messages(server, address)).collect();
     let count: usize = stored.iter().map(Vec::len).sum();
     assert_eq!(count, acknowledged, "{}, {cut:?}: mails", dialogue.name);
     if dialogue.messages.is_empty() {
         return;
     }
-    let expected: Vec<_> = dialogue
-        .messages
-        .iter()
-        .map(|message| message.escape_ascii().to_string())
-        .collect();
+    let readable = |messages: &[Vec<u8>]| -> Vec<String> {
+        let texts = messages.iter().map(|message| message.escape_ascii().to_string());
+        texts.collect()
+    };
     for inbox in stored {
-        assert_eq!(inbox, expected, "{}, {cut:?}", dialogue.name);
+        assert_eq!(
+            readable(&inbox),
+            readable(&dialogue.messages),
+            "{}, {cut:?}",
+            dialogue.name
+        );
     }
-}
-
-/// The messages of an inbox in order of arrival, as the client sent them.
-fn messages(server: &TestServer, address: &str) -> Vec<String> {
-    let emails = format!("/api/inboxes/{address}/emails");
-    let list = server.get(&emails).expect_status(200).json();
-    let oldest_first = list.as_array().unwrap().iter().rev();
-    let raws = oldest_first.map(|email| {
-        let path = format!("{emails}/{}/raw", email["id"].as_str().unwrap());
-        let raw = server.get(&path).expect_status(200).json();
-        let raw = STANDARD.decode(raw["raw"].as_str().unwrap()).unwrap();
-        without_trace(&raw).escape_ascii().to_string()
-    });
-    raws.collect()
 }

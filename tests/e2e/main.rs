@@ -4,9 +4,12 @@
 
 mod creation;
 mod dialogues;
+mod dice;
 mod gate;
 mod harness;
 mod key;
 mod peer;
 mod server_info;
+mod smtp;
+mod stored;
 mod walk;

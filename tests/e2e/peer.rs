@@ -100,6 +100,11 @@ impl Peer {
         stored_ids(&self.data(message).unwrap())
     }
 
+    /// Makes writes fail when the server takes nothing for so long.
+    pub(crate) fn give_up_writing_after(&self, time: Duration) {
+        self.reader.get_ref().set_write_timeout(Some(time)).unwrap();
+    }
+
     /// Tells the server that nothing more comes.
     pub(crate) fn finish(&self) {
         // A server that has closed already has been told.
@@ -115,15 +120,14 @@ impl Peer {
 
     /// Reads a number of lines and says how many pieces they came in.
     pub(crate) fn lines_in_pieces(&mut self, count: usize) -> (Vec<String>, usize) {
-        let (mut text, mut pieces) = (Vec::new(), 0);
+        let (mut text, mut pieces) = (String::new(), 0);
         let mut buffer = vec![0; 65_536];
-        while text.iter().filter(|byte| **byte == b'\n').count() < count {
+        while text.matches('\n').count() < count {
             let read = self.reader.get_mut().read(&mut buffer).unwrap();
-            assert_ne!(read, 0, "closed after {}", text.escape_ascii());
-            text.extend_from_slice(&buffer[..read]);
+            assert_ne!(read, 0, "closed after {text}");
+            text.push_str(str::from_utf8(&buffer[..read]).unwrap());
             pieces += 1;
         }
-        let text = String::from_utf8(text).unwrap();
         (text.split_terminator("\r\n").map(str::to_owned).collect(), pieces)
     }
 }
