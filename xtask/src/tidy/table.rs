@@ -159,9 +159,10 @@ pub(super) const OWNED: &[Owned] = &[
         package: "sled",
         owners: &["crates/storage"],
     },
+    // Only tests compare with it (ADR 0001).
     Owned {
         package: "smtp-proto",
-        owners: &["crates/smtp"],
+        owners: &[],
     },
     Owned {
         package: "tower",
