@@ -5,8 +5,10 @@
 mod creation;
 mod dialogues;
 mod dice;
+mod emails;
 mod gate;
 mod harness;
+mod inboxes;
 mod key;
 mod peer;
 mod server_info;

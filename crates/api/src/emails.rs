@@ -13,6 +13,7 @@ use restante_model::{EmailId, Inbox};
 use restante_wire::{Base64, EmailRecord, RawContent, RawRecord, RecordContent};
 
 use crate::answer;
+use crate::body::JsonObject;
 use crate::error::ApiError;
 use crate::inboxes::find;
 use crate::query::{Parameters, Segments};
@@ -78,7 +79,9 @@ pub(crate) async fn raw(
 pub(crate) async fn mark_read(
     State(api): State<Arc<Api>>,
     Segments((address, id)): EmailPath,
+    body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
+    body.finish()?;
     let (inbox, email) = locate(&api, &address, &id).await?;
     api.inboxes
         .mark_read(&inbox, email)
@@ -90,7 +93,9 @@ pub(crate) async fn mark_read(
 pub(crate) async fn delete(
     State(api): State<Arc<Api>>,
     Segments((address, id)): EmailPath,
+    body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
+    body.finish()?;
     let (inbox, email) = locate(&api, &address, &id).await?;
     api.inboxes
         .delete_email(&inbox, email)

@@ -123,7 +123,9 @@ pub(crate) async fn sync(
 pub(crate) async fn delete(
     State(api): State<Arc<Api>>,
     Segments(address): Segments<String>,
+    body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
+    body.finish()?;
     api.inboxes
         .delete(&address)
         .await
@@ -131,7 +133,8 @@ pub(crate) async fn delete(
     Ok(answer::no_content())
 }
 
-pub(crate) async fn delete_all(State(api): State<Arc<Api>>) -> Result<Response<Body>, ApiError> {
+pub(crate) async fn delete_all(State(api): State<Arc<Api>>, body: JsonObject) -> Result<Response<Body>, ApiError> {
+    body.finish()?;
     if !api.settings.allow_clear_all {
         return Err(ApiError::Disabled("SVC_LOCAL_ALLOW_CLEAR_ALL_INBOXES"));
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lettre::address::Envelope;
 use lettre::{SmtpTransport, Transport as _};
 use restante_envelope::{DecapsulationKey, base64url};
 use restante_model::{Clock, SystemClock};
@@ -16,6 +15,9 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::http::{self, Answer};
+use super::mail;
+use super::socket::{self, RawAnswer};
+use crate::peer::Peer;
 
 /// The API key of every test server.
 pub(crate) const API_KEY: &str = "test-key-0123456789-0123456789-0123456789";
@@ -98,6 +100,15 @@ impl TestServer {
         http::send(method, &format!("http://{}{path}", self.http), headers, body.as_bytes())
     }
 
+    /// Sends a request of any method and body over a socket of its own.
+    pub(crate) fn exchange(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> RawAnswer {
+        let mut head = vec![format!("{method} {path} HTTP/1.1"), format!("Host: {}", self.http)];
+        head.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+        head.push(format!("Content-Length: {}", body.len()));
+        let head: Vec<_> = head.iter().map(String::as_str).collect();
+        RawAnswer::read(&socket::exchange(self.http, &head, body))
+    }
+
     /// GET with the API key.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.request("GET", path, None)
@@ -152,10 +163,19 @@ impl TestServer {
 
     /// Sends the bytes from `alice@sender.test`, and gives back the id in the 250.
     pub(crate) fn send_raw(&self, to: &str, message: &str) -> String {
-        let envelope = Envelope::new(Some("alice@sender.test".parse().unwrap()), vec![to.parse().unwrap()]).unwrap();
-        let reply = self.smtp_client().send_raw(&envelope, message.as_bytes()).unwrap();
-        let text: String = reply.message().collect();
-        text.rsplit(' ').next().unwrap().to_owned()
+        self.send_to(&[to], message).remove(0)
+    }
+
+    /// The same to several recipients: one id for each inbox.
+    pub(crate) fn send_to(&self, to: &[&str], message: &str) -> Vec<String> {
+        Peer::greeted(self.smtp).deliver(to, message.as_bytes())
+    }
+
+    /// Sends so many empty messages on one connection; their ids in order.
+    pub(crate) fn send_many(&self, to: &str, count: usize) -> Vec<String> {
+        let mut peer = Peer::greeted(self.smtp);
+        let send = |_| peer.deliver(&[to], mail::EMPTY.as_bytes()).remove(0);
+        (0..count).map(send).collect()
     }
 
     /// Sends a text mail from `alice@sender.test`.

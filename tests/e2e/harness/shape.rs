@@ -90,7 +90,7 @@ fn string(rest: &mut &str) -> String {
 fn text(field: &str, text: &str, depth: usize) -> String {
     if is_email_id(text) {
         "[email id]".to_owned()
-    } else if is_moment(text) {
+    } else if matches!(field, "expiresAt" | "receivedAt") && is_moment(text) {
         "[moment]".to_owned()
     } else if BYTES.contains(&field) && text != "ML-DSA-65" {
         format!("[base64url of {} bytes]", URL_SAFE_NO_PAD.decode(text).unwrap().len())
@@ -112,7 +112,7 @@ fn text(field: &str, text: &str, depth: usize) -> String {
 }
 
 /// `msg_` and 32 lowercase hex digits.
-pub(crate) fn is_email_id(text: &str) -> bool {
+fn is_email_id(text: &str) -> bool {
     text.strip_prefix("msg_")
         .is_some_and(|hex| hex.len() == 32 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }

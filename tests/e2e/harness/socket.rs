@@ -35,6 +35,29 @@ pub(crate) fn read_to_end(socket: &mut TcpStream) -> String {
     String::from_utf8(text).unwrap()
 }
 
+/// An answer as it came.
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// Status line and headers.
+    pub(crate) head: String,
+    /// The body, with its transfer coding.
+    pub(crate) body: String,
+}
+
+impl RawAnswer {
+    /// Takes an answer apart.
+    pub(crate) fn read(answer: &str) -> Self {
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
+        Self {
+            status: status(answer),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+}
+
 /// The status of a raw answer.
 pub(crate) fn status(answer: &str) -> u16 {
     let status = answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
