@@ -29,7 +29,11 @@ pub fn metadata(profile: WireProfile, id: EmailId, summary: &Summary, facts: &Se
             WireProfile::Service => To::Many(vec![to]),
             WireProfile::VaultSandbox => To::One(to),
         },
-        subject: summary.subject.clone().unwrap_or_else(|| NO_SUBJECT.to_owned()),
+        subject: summary
+            .subject
+            .clone()
+            .filter(|subject| !subject.is_empty())
+            .unwrap_or_else(|| NO_SUBJECT.to_owned()),
         received_at: facts.received_at,
     }
 }

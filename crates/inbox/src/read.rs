@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use restante_envelope::{PayloadPart, Sealed, SealedPayload, Signature};
 use restante_model::{EmailId, ForwardPath, Inbox, InboxAddress, InboxHash, InboxMode, Timestamp};
 use restante_storage::{InboxPage, ListPage, Part, StoredEmail, SyncStatus};
@@ -14,6 +14,8 @@ use crate::{Inboxes, content, parts};
 /// Emails that one page of a listing reads at most, by number and by bytes.
 const PAGE_ROWS: usize = 500;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Emails of one page that are parsed or signed side by side; their signatures are stored in few groups.
+const VIEWS_AT_ONCE: usize = 16;
 
 /// Why something could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -194,8 +196,9 @@ impl Inboxes {
             .emails
             .into_iter()
             .map(|email| self.view(inbox, email, request.include_content));
+        let emails = stream::iter(views).buffered(VIEWS_AT_ONCE).try_collect().await?;
         Ok(EmailList {
-            emails: try_join_all(views).await?,
+            emails,
             more: page.more,
         })
     }
