@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use restante_envelope::digest::sha256;
-use restante_model::{EmailId, Inbox, RemovalReason, Timestamp};
+use restante_model::{EmailId, Inbox, RemovalReason};
 
-use super::{START, create, deposit, email, ids};
+use super::{START, create, deposit, early_id, email, ids};
 use crate::{Store, SyncStatus};
 
 /// Runs every rule of this group.
@@ -49,7 +49,7 @@ async fn the_hash_is_over_the_shown_ids(store: &dyn Store) {
 
 async fn the_hash_follows_every_change(store: &dyn Store) {
     let inbox = create(store, "changing").await;
-    let early = EmailId::new(Timestamp::from_unix_ms(1));
+    let early = early_id();
     let mut stored = Vec::new();
     for number in 0..5 {
         stored.push(deposit(store, &inbox, &number.to_string()).await);
@@ -85,7 +85,8 @@ async fn the_hash_follows_every_change(store: &dyn Store) {
 async fn arrivals_come_in_commit_order(store: &dyn Store) {
     let (inbox, other) = (create(store, "mine").await, create(store, "other").await);
     assert_eq!(store.last_sequence().await.unwrap(), 0);
-    let first = email(&inbox, "made first, committed last");
+    let mut first = email(&inbox, "made first, committed last");
+    first.id = early_id();
     let mut expected = Vec::new();
     for new in [email(&inbox, "a"), email(&other, "b"), email(&inbox, "c"), first] {
         let arrivals = store.accept(vec![new], START).await.unwrap();

@@ -113,3 +113,51 @@ impl<S: Iterator<Item = Result<Row, IndexError>>> Iterator for Merge<'_, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_view_is_the_index_with_the_changes_on_top(
+            stored in proptest::collection::btree_map(0..30_u8, any::<u8>(), 0..20),
+            changes in proptest::collection::vec((0..30_u8, proptest::option::of(any::<u8>())), 0..20),
+            (from, to) in (0..30_u8, 0..31_u8),
+            limit in 0..40_usize,
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let index = Index::open(dir.path()).unwrap();
+            let mut before = View::new(&index).unwrap();
+            for (name, value) in &stored {
+                before.put_raw(vec![*name], &[*value]);
+            }
+            before.write().unwrap();
+            let mut expected = stored;
+            let mut view = View::new(&index).unwrap();
+            for (name, value) in changes {
+                if let Some(value) = value {
+                    view.put_raw(vec![name], &[value]);
+                    expected.insert(name, value);
+                } else {
+                    view.delete(vec![name]);
+                    expected.remove(&name);
+                }
+            }
+            let (from, to) = (from.min(to), from.max(to));
+            let expected: Vec<_> = expected.range(from..to).take(limit).map(|(name, value)| (*name, *value)).collect();
+            let check = |rows: Vec<Row>| {
+                let rows: Vec<_> = rows.iter().map(|(name, value)| (name[0], value[0])).collect();
+                prop_assert_eq!(&rows, &expected);
+                Ok(())
+            };
+            check(view.range(vec![from]..vec![to], limit).unwrap())?;
+            view.write().unwrap();
+            check(index.range(vec![from]..vec![to], limit).unwrap())?;
+        }
+    }
+}
