@@ -67,6 +67,14 @@ impl TestServer {
         }
     }
 
+    /// Why a server with these variables does not start on the data.
+    pub(crate) fn refusal_in(data: &TempDir, variables: &[(&str, &str)]) -> String {
+        let settings = settings(data.path(), variables);
+        let secrets = Secrets::prepare(data.path(), &settings.secrets).unwrap();
+        let start = RunningServer::start(&settings, secrets, Arc::new(SystemClock));
+        Runtime::new().unwrap().block_on(start).unwrap_err().to_string()
+    }
+
     /// Stops the server and gives back its data, for a server that goes on with it.
     pub(crate) fn stop(mut self) -> TempDir {
         self.end();
