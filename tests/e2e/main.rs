@@ -16,4 +16,5 @@ mod profile;
 mod server_info;
 mod smtp;
 mod stored;
+mod stream;
 mod walk;

@@ -28,6 +28,16 @@ pub(crate) fn write(socket: &mut TcpStream, bytes: &[u8]) {
     socket.write_all(bytes).unwrap();
 }
 
+/// Reads until the text has come.
+pub(crate) fn read_until(socket: &mut TcpStream, text: &str) {
+    let mut read = Vec::new();
+    let mut byte = [0];
+    while !read.ends_with(text.as_bytes()) {
+        socket.read_exact(&mut byte).unwrap();
+        read.push(byte[0]);
+    }
+}
+
 /// Everything up to the end of the connection.
 pub(crate) fn read_to_end(socket: &mut TcpStream) -> String {
     let mut text = Vec::new();

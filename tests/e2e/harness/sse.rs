@@ -52,6 +52,16 @@ impl EventStream {
         }
     }
 
+    /// The next piece of the body exactly as the server handed it out.
+    pub(crate) fn next_piece(&mut self) -> Option<String> {
+        self.next_chunk()
+    }
+
+    /// Waits longer, or less long, for what comes next.
+    pub(crate) fn wait_at_most(&self, time: Duration) {
+        self.reader.get_ref().set_read_timeout(Some(time)).unwrap();
+    }
+
     /// The next comment or event as its lines; `None` at the end of the stream.
     pub(crate) fn next_block(&mut self) -> Option<String> {
         loop {
