@@ -2,7 +2,7 @@
 //!
 //! The committer and the replay of the log run the same code, so an index made anew equals the one that was lost.
 
-use restante_model::{EmailId, InboxKey, RemovalReason};
+use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason};
 
 use super::index::{IndexError, Rows, row};
 use super::record::{Blob, Head};
@@ -235,8 +235,8 @@ fn reaped(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
     live_in_segment(view, gone.inbox.place, Change::Shrinks)
 }
 
-fn hash_of(inbox: &InboxRow) -> restante_model::InboxHash {
-    restante_model::InboxHash::from_bytes(inbox.hash)
+fn hash_of(inbox: &InboxRow) -> InboxHash {
+    InboxHash::from_bytes(inbox.hash)
 }
 
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -29,8 +30,10 @@ const GROUP_CALLS: usize = 256;
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// How often the index is handed to the kernel while there are writes.
 const FLUSH_EVERY: Duration = Duration::from_secs(3);
-/// Pause between attempts to reopen a failed backend.
-const REOPEN_EVERY: Duration = Duration::from_millis(200);
+/// Pause after the first failed attempt to reopen a failed backend; it doubles up to [`REOPEN_MAX`].
+const REOPEN_FIRST: Duration = Duration::from_millis(100);
+/// The longest pause between attempts to reopen a failed backend.
+const REOPEN_MAX: Duration = Duration::from_secs(2);
 
 /// What the queue of the committer holds.
 pub(super) enum Message {
@@ -113,7 +116,7 @@ pub(super) struct Committer {
     pub(super) log: Log,
     pub(super) queue: mpsc::Receiver<Message>,
     pub(super) min_free_bytes: u64,
-    pub(super) index_dir: std::path::PathBuf,
+    pub(super) index_dir: PathBuf,
     /// Keeps other instances out for as long as this thread lives.
     pub(super) lock: File,
 }
@@ -243,6 +246,7 @@ impl Committer {
 
     /// Tries again and again to reopen what failed, refusing calls meanwhile; `false` if the store ends before.
     fn reopen_until_it_works(&mut self, mut is_index_failed: bool) -> bool {
+        let mut pause = REOPEN_FIRST;
         loop {
             match self.reopen(&mut is_index_failed) {
                 Ok(()) => {
@@ -255,7 +259,8 @@ impl Committer {
             if !self.refuse_queued() {
                 return false;
             }
-            std::thread::sleep(REOPEN_EVERY);
+            std::thread::sleep(pause);
+            pause = REOPEN_MAX.min(pause * 2);
         }
     }
 
@@ -263,6 +268,8 @@ impl Committer {
         self.log.reopen()?;
         if *is_index_failed {
             self.shared.replace_index(None);
+            // Attempts that failed must not fill the disk.
+            marker::delete_others(&self.shared.dir, None)?;
             self.index_dir = marker::create(&self.shared.dir)?;
             marker::opened(&self.shared.dir, &self.index_dir)?;
             let index = Index::open(&self.index_dir)?;
@@ -338,6 +345,7 @@ impl<'a> Group<'a> {
             apply(&mut self.view, &head, place)?;
         }
         (self.view.meta.segment, self.view.meta.offset) = log.end();
+        self.view.meta.salt = log.salt().0;
         Ok(())
     }
 

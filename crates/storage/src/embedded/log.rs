@@ -109,6 +109,10 @@ impl Log {
         (self.segment, self.synced + self.group.len)
     }
 
+    pub(super) fn salt(&self) -> Salt {
+        self.salt
+    }
+
     pub(super) fn staged_bytes(&self) -> u64 {
         self.group.len
     }

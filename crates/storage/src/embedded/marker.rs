@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::log::sync_dir;
+use super::rows::ROWS_VERSION;
 use super::stamp::replace;
 
 const FILE: &str = "index.marker";
@@ -99,11 +100,16 @@ fn index_dirs(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(dirs)
 }
 
-/// Device and inode tell a copied directory from the one that was written; the name comes last.
+/// Device and inode tell a copied directory from the one that was written, and the version says how to read it.
+/// The name comes last.
 fn identity(index: &Path) -> io::Result<String> {
     let metadata = fs::metadata(index)?;
     let name = index.file_name().unwrap_or_default().to_string_lossy();
-    Ok(format!("{} {} {name}\n", metadata.dev(), metadata.ino()))
+    Ok(format!(
+        "rows {ROWS_VERSION} {} {} {name}\n",
+        metadata.dev(),
+        metadata.ino()
+    ))
 }
 
 fn clean_text(index: &Path) -> io::Result<String> {
@@ -143,6 +149,18 @@ mod tests {
         let moved = dir.path().join("elsewhere");
         fs::rename(&index, &moved).unwrap();
         fs::create_dir(&index).unwrap();
+        assert_eq!(trusted(dir.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn an_index_with_other_rows_is_not_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = create(dir.path()).unwrap();
+        closed(dir.path(), &index).unwrap();
+        let marker = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        let other_rows = marker.replacen(&format!("rows {ROWS_VERSION} "), "rows 999 ", 1);
+        assert_ne!(marker, other_rows);
+        fs::write(dir.path().join(FILE), other_rows).unwrap();
         assert_eq!(trusted(dir.path()).unwrap(), None);
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::index::{Index, Rows};
+use super::index::{Index, IndexError, Rows};
 use super::log::{FILE_MODE, Log, sync_dir};
 use super::marker::{self, DIR_MODE};
 use super::record::FORMAT;
@@ -233,7 +233,7 @@ fn check_stamp(config: &EmbeddedConfig, stored: Option<&Stamp>, index: &Index) -
     let Some((what, stored, ours)) = stored.and_then(|stored| config.stamp.difference(stored)) else {
         return Ok(());
     };
-    let failed = |error: super::index::IndexError| OpenError::Index {
+    let failed = |error: IndexError| OpenError::Index {
         path: path.clone(),
         reason: error.to_string(),
     };

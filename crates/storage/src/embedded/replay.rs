@@ -1,11 +1,12 @@
 //! Brings the index up to the end of the log, from wherever it stands.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::apply::apply;
 use super::index::{Index, IndexError};
-use super::log::segment_numbers;
+use super::log::{segment_numbers, segment_path};
 use super::record::FILE_HEADER;
 use super::rows::Meta;
 use super::scan::{Bodies, Scanner, Step};
@@ -25,8 +26,8 @@ pub(super) enum ReplayError {
     /// Bytes that were synced once cannot be read.
     #[error("segment {segment} is damaged at byte {offset}")]
     Damaged { segment: u32, offset: u64 },
-    /// The index has applied more than the log holds.
-    #[error("the index is ahead of the log")]
+    /// The index has applied what the log does not hold.
+    #[error("the index does not belong to the log, or is ahead of it")]
     Ahead,
 }
 
@@ -72,11 +73,11 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
 fn filled_segments(dir: &Path) -> io::Result<Vec<u32>> {
     let mut segments = segment_numbers(dir)?;
     while let Some(last) = segments.last().copied() {
-        let path = super::log::segment_path(dir, last);
-        if segments.len() == 1 || std::fs::metadata(&path)?.len() > FILE_HEADER as u64 {
+        let path = segment_path(dir, last);
+        if segments.len() == 1 || fs::metadata(&path)?.len() > FILE_HEADER as u64 {
             break;
         }
-        std::fs::remove_file(path)?;
+        fs::remove_file(path)?;
         segments.pop();
     }
     Ok(segments)
@@ -101,7 +102,8 @@ fn replay_segment(
         let never_used = is_last && segment == 1 && from == 0;
         return if never_used { Ok((0, 0, 0)) } else { damaged(0) };
     };
-    if from > scanner.len() {
+    // A position in another file, as after a restored backup, would look like a torn tail and cut good records off.
+    if from > scanner.len() || (from > 0 && view.meta.salt != scanner.salt().0) {
         return Err(ReplayError::Ahead);
     }
     let mut calls = 0;
@@ -113,6 +115,7 @@ fn replay_segment(
                 }
                 view.meta.segment = segment;
                 view.meta.offset = scanner.offset();
+                view.meta.salt = scanner.salt().0;
                 calls += 1;
                 if view.len() >= ROWS_MAX {
                     view.write()?;

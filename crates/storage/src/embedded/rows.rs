@@ -22,6 +22,9 @@ use serde::{Deserialize, Serialize};
 use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
+/// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
+pub(super) const ROWS_VERSION: u32 = 1;
+
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
@@ -47,6 +50,8 @@ pub(super) struct BlobAt {
 pub(super) struct Meta {
     pub(super) segment: u32,
     pub(super) offset: u64,
+    /// The salt of that segment: in another file the offset means nothing.
+    pub(super) salt: [u8; 8],
     pub(super) last_sequence: u64,
     pub(super) inboxes: u64,
     pub(super) emails: u64,

@@ -69,6 +69,10 @@ impl Scanner {
         self.offset
     }
 
+    pub(super) fn salt(&self) -> Salt {
+        self.salt
+    }
+
     /// The length of the file.
     pub(super) fn len(&self) -> u64 {
         self.len

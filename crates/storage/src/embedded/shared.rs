@@ -1,6 +1,6 @@
 //! What readers and the committer share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -83,7 +83,7 @@ impl Shared {
 }
 
 /// Where the segments of a store lie.
-pub(super) fn segments_dir(dir: &std::path::Path) -> PathBuf {
+pub(super) fn segments_dir(dir: &Path) -> PathBuf {
     dir.join("segments")
 }
 

@@ -155,6 +155,40 @@ async fn an_index_that_is_ahead_of_the_log_is_made_anew() {
 }
 
 #[tokio::test]
+async fn a_torn_tail_is_cut_without_a_rebuild() {
+    let filled = filled().await;
+    let log = [&filled.content, b"rstR and half a record".as_slice()].concat();
+    fs::write(&filled.log, log).unwrap();
+    let store = Embedded::open(&filled.config).unwrap();
+    let expected = Recovery {
+        torn_bytes: 22,
+        ..Recovery::default()
+    };
+    assert_eq!(store.recovery(), expected);
+    assert_eq!(ids(&store, &filled.inboxes[0], START).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_index_of_another_log_is_made_anew() {
+    let (filled, other) = (filled().await, filled().await);
+    let store = other.open(&other.content).unwrap();
+    let long = email(&other.inboxes[0], &"long".repeat(1000));
+    store.accept(vec![long], START).await.unwrap();
+    store.close().await;
+    drop(store);
+    let restored = fs::read(&other.log).unwrap();
+    fs::write(&filled.log, &restored).unwrap();
+    let store = Embedded::open(&filled.config).unwrap();
+    let expected = Recovery {
+        rebuilt: true,
+        replayed: 5,
+        torn_bytes: 0,
+    };
+    assert_eq!(store.recovery(), expected);
+    assert_eq!(ids(&store, &other.inboxes[0], START).await.len(), 3);
+}
+
+#[tokio::test]
 async fn a_damaged_index_is_made_anew() {
     let filled = filled().await;
     let is_index = |path: &PathBuf| path.is_dir() && path.extension().is_some_and(|number| number != "log");
