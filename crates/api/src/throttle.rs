@@ -63,7 +63,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_window_fills_and_passes() {
-        let throttle = Throttle::new(2, Duration::from_secs(60));
+        let throttle = Throttle::new(2, Duration::from_mins(1));
         let (one, two) = ("127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap());
         assert_eq!(throttle.count(one), Ok(()));
         tokio::time::advance(Duration::from_secs(20)).await;

@@ -74,6 +74,6 @@ pub use key_error::KeyError;
 pub use open::{OpenError, Plaintext, VerifiedPayload};
 pub use payload::SealedPayload;
 pub use profile::{PayloadPart, UnknownWireProfile, WireProfile};
-pub use seal::seal;
+pub use seal::{seal, seal_with};
 pub use sealed::{Sealed, SealedTooShort};
 pub use signing::{Signature, SigningKey, VerifyingKey};

@@ -2,7 +2,7 @@
 //!
 //! Source: interface, "Encrypted payload", rules 4 and 5; RFC 5869; NIST SP 800-38D.
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, Tag, UnboundKey};
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Salt};
 use aws_lc_rs::kem::SharedSecret;
@@ -40,19 +40,11 @@ impl PayloadKey {
         ))
     }
 
-    /// Writes the ciphertext of `plaintext` and its tag into `out`, which is 16 bytes longer.
-    pub(crate) fn seal(&self, nonce: [u8; NONCE_LEN], aad: &[u8], plaintext: &[u8], out: &mut [u8]) {
-        let (ciphertext, tag) = out.split_at_mut(plaintext.len());
+    /// Turns plaintext into ciphertext in place, and gives its tag.
+    pub(crate) fn seal(&self, nonce: [u8; NONCE_LEN], aad: &[u8], in_out: &mut [u8]) -> Tag {
         self.0
-            .seal_out_of_place_scatter(
-                Nonce::assume_unique_for_key(nonce),
-                Aad::from(aad),
-                plaintext,
-                ciphertext,
-                &[],
-                tag,
-            )
-            .expect("messages are far below the 64 GiB that AES-GCM can seal");
+            .seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), Aad::from(aad), in_out)
+            .expect("messages are far below the 64 GiB that AES-GCM can seal")
     }
 
     /// Turns ciphertext and tag into plaintext in place, followed by what is left of the tag.

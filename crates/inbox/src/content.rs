@@ -1,15 +1,14 @@
 //! From a parsed message to the two JSON documents of the interface.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use restante_envelope::WireProfile;
 use restante_envelope::digest::sha256;
 use restante_message::{Attachment, ParsedMessage, Summary};
 use restante_model::content::{Headers, To};
-use restante_model::{AttachmentData, AuthResults, EmailId, Metadata, ParsedContent, SessionFacts};
+use restante_model::{AttachmentData, AuthResults, Base64, EmailId, Metadata, ParsedContent, SessionFacts};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io;
 
 const NO_SUBJECT: &str = "(no subject)";
 const UNKNOWN_SENDER: &str = "unknown";
@@ -44,7 +43,7 @@ pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults) -> Pars
         text: message.text,
         html: message.html,
         headers: Headers(message.headers),
-        attachments: message.attachments.iter().map(attachment_data).collect(),
+        attachments: message.attachments.into_iter().map(attachment_data).collect(),
         links: message.links,
         auth_results,
         metadata: BTreeMap::new(),
@@ -61,15 +60,15 @@ pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults) -> Pars
     }
 }
 
-fn attachment_data(attachment: &Attachment) -> AttachmentData {
+fn attachment_data(attachment: Attachment) -> AttachmentData {
     AttachmentData {
-        filename: attachment.filename.clone(),
-        content_type: attachment.content_type.clone(),
         size: attachment.content.len(),
-        content_disposition: attachment.content_disposition.clone(),
-        content_id: attachment.content_id.clone(),
-        content: STANDARD.encode(&attachment.content),
         checksum: Some(hex(&sha256(&attachment.content))),
+        filename: attachment.filename,
+        content_type: attachment.content_type,
+        content_disposition: attachment.content_disposition,
+        content_id: attachment.content_id,
+        content: Base64(attachment.content.into()),
     }
 }
 
@@ -82,13 +81,17 @@ fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// The message with the trace header that this server's `raw` shows before it (RFC 5321 section 4.4).
-pub(crate) fn with_trace(raw: &[u8], facts: &SessionFacts, hostname: &str, id: EmailId) -> Vec<u8> {
-    let trace = restante_message::trace(facts, hostname, &id.to_string());
-    let mut message = Vec::with_capacity(trace.len() + raw.len());
-    message.extend_from_slice(trace.as_bytes());
-    message.extend_from_slice(raw);
-    message
+/// Writes the message as `raw` shows it: with this server's trace header before the bytes as received
+/// (RFC 5321 section 4.4).
+pub(crate) fn write_source(
+    out: &mut impl io::Write,
+    raw: &[u8],
+    facts: &SessionFacts,
+    hostname: &str,
+    id: EmailId,
+) -> io::Result<()> {
+    out.write_all(restante_message::trace(facts, hostname, &id.to_string()).as_bytes())?;
+    out.write_all(raw)
 }
 
 /// The JSON text of a document.
@@ -162,9 +165,9 @@ mod tests {
             content_id: None,
             content: b"abc".to_vec(),
         };
-        let data = attachment_data(&attachment);
+        let data = attachment_data(attachment);
         assert_eq!(data.size, 3);
-        assert_eq!(data.content, "YWJj");
+        assert_eq!(data.content, Base64(b"abc".as_slice().into()));
         let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(data.checksum.as_deref(), Some(sum));
     }

@@ -1,14 +1,13 @@
 //! Depositing a message: one email for each recipient inbox, all of them or none.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
 use bytes::Bytes;
-use restante_envelope::{EncapsulationKey, PayloadPart, seal};
-use restante_message::{ParsedMessage, Summary};
+use restante_envelope::{EncapsulationKey, PayloadPart, seal, seal_with};
+use restante_message::Summary;
 use restante_model::{AuthResults, EmailId, Inbox, InboxMode, SessionFacts};
 use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Part};
 
@@ -94,7 +93,10 @@ impl Drop for Announcement {
 impl Inboxes {
     /// Parses the message and, for encrypted inboxes, seals it: the part of a deposit that costs time but does no IO.
     pub fn prepare(&self, deposit: &Deposit) -> Prepared {
-        let message = Message::new(&deposit.raw);
+        let message = Message {
+            raw: &deposit.raw,
+            summary: restante_message::summary(&deposit.raw),
+        };
         let mut seen = HashSet::new();
         let emails = deposit
             .recipients
@@ -150,7 +152,7 @@ impl Inboxes {
     }
 
     fn plain_parts(&self, id: EmailId, facts: &Facts, message: &Message<'_>) -> Vec<(Part, Bytes)> {
-        let metadata = content::metadata(self.policy().profile, id, message.summary(), &facts.session);
+        let metadata = content::metadata(self.policy().profile, id, &message.summary, &facts.session);
         vec![
             (Part::Metadata, content::json(&metadata)),
             (Part::Facts, facts.to_bytes()),
@@ -159,6 +161,8 @@ impl Inboxes {
     }
 
     /// The metadata is signed at once, since streams and lists show it; the others are signed when first read.
+    ///
+    /// Each plaintext is written straight into the buffer that it is encrypted in.
     fn sealed_parts(
         &self,
         key: &EncapsulationKey,
@@ -167,45 +171,30 @@ impl Inboxes {
         message: &Message<'_>,
     ) -> Vec<(Part, Bytes)> {
         let (profile, keys) = (self.policy().profile, &self.shared.keys);
-        let metadata = content::metadata(profile, id, message.summary(), &facts.session);
-        let raw = content::with_trace(message.raw, &facts.session, &self.policy().hostname, id);
-        let parsed = content::parsed_content(message.parsed().clone(), facts.auth);
-
+        let metadata = content::metadata(profile, id, &message.summary, &facts.session);
         let sealed = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
         let signature = sealed.sign(profile, PayloadPart::Metadata, &keys.signing);
-        let unsigned = |part, plaintext: &[u8]| {
-            let sealed = seal(profile, part, key, plaintext);
-            parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, &sealed)
-        };
+        let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
+        let raw = seal_with(profile, PayloadPart::Raw, key, |buffer| {
+            let mut base64 = EncoderWriter::new(buffer, &STANDARD);
+            content::write_source(&mut base64, message.raw, &facts.session, &self.policy().hostname, id)
+                .and_then(|()| base64.finish().map(drop))
+                .expect("memory can be written");
+        });
+        let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
+            let parsed = content::parsed_content(restante_message::parse(message.raw), facts.auth);
+            serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
+        });
         vec![
             (Part::Metadata, parts::signed_to_bytes(&signature, &sealed)),
-            (Part::Parsed, unsigned(PayloadPart::Parsed, &content::json(&parsed))),
-            (Part::Raw, unsigned(PayloadPart::Raw, STANDARD.encode(&raw).as_bytes())),
+            (Part::Parsed, unsigned(PayloadPart::Parsed, parsed)),
+            (Part::Raw, unsigned(PayloadPart::Raw, raw)),
         ]
     }
 }
 
-/// A message, parsed at most once and only as far as a recipient needs it.
+/// A message with what every recipient needs of it.
 struct Message<'a> {
     raw: &'a Bytes,
-    summary: OnceCell<Summary>,
-    parsed: OnceCell<ParsedMessage>,
-}
-
-impl<'a> Message<'a> {
-    fn new(raw: &'a Bytes) -> Self {
-        Self {
-            raw,
-            summary: OnceCell::new(),
-            parsed: OnceCell::new(),
-        }
-    }
-
-    fn summary(&self) -> &Summary {
-        self.summary.get_or_init(|| restante_message::summary(self.raw))
-    }
-
-    fn parsed(&self) -> &ParsedMessage {
-        self.parsed.get_or_init(|| restante_message::parse(self.raw))
-    }
+    summary: Summary,
 }

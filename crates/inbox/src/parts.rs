@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | `Metadata` | JSON | signature (3309) ‖ sealed |
 //! | `Facts` | JSON of session facts and authentication results | – |
-//! | `Raw` | the message as received | MAC (32) ‖ sealed base64 text of the message |
-//! | `Parsed` | – (made from `Raw` when read) | MAC (32) ‖ sealed JSON |
+//! | `Raw` | the message as received | sealed base64 text of the message ‖ MAC (32) |
+//! | `Parsed` | – (made from `Raw` when read) | sealed JSON ‖ MAC (32) |
 //! | `ParsedSignature`, `RawSignature` | – | signature (3309), made when first read |
 
 use bytes::Bytes;
@@ -60,12 +60,11 @@ fn sealed_from_bytes(bytes: &[u8]) -> Result<Sealed, Damaged> {
     Sealed::from_bytes(bytes).map_err(|_| Damaged)
 }
 
-/// Seals a part against change on disk until it is signed: nothing whose MAC fails is ever signed.
-pub(crate) fn unsigned_to_bytes(mac_key: &[u8], email: EmailId, part: PayloadPart, sealed: &Sealed) -> Bytes {
+/// Guards a part against change on disk until it is signed: nothing whose MAC fails is ever signed.
+pub(crate) fn unsigned_to_bytes(mac_key: &[u8], email: EmailId, part: PayloadPart, sealed: Sealed) -> Bytes {
     let mac = part_mac(mac_key, email, part, sealed.as_bytes());
-    let mut bytes = Vec::with_capacity(MAC_BYTES + sealed.as_bytes().len());
+    let mut bytes = sealed.into_bytes();
     bytes.extend_from_slice(&mac);
-    bytes.extend_from_slice(sealed.as_bytes());
     bytes.into()
 }
 
@@ -75,7 +74,7 @@ pub(crate) fn unsigned_from_bytes(
     part: PayloadPart,
     bytes: &[u8],
 ) -> Result<Sealed, Damaged> {
-    let (mac, sealed) = bytes.split_at_checked(MAC_BYTES).ok_or(Damaged)?;
+    let (sealed, mac) = bytes.split_last_chunk::<MAC_BYTES>().ok_or(Damaged)?;
     if !ct_eq(mac, &part_mac(mac_key, email, part, sealed)) {
         return Err(Damaged);
     }

@@ -222,8 +222,10 @@ impl Inboxes {
                 let email = self.stored(inbox, id, &[Part::Facts, Part::Raw]).await?;
                 let facts = Facts::from_bytes(required(&email, Part::Facts)?).map_err(damaged(id))?;
                 let raw = required(&email, Part::Raw)?;
-                let shown = content::with_trace(raw, &facts.session, &self.policy().hostname, id);
-                Ok(Source::Plain(shown.into()))
+                let mut source = Vec::new();
+                content::write_source(&mut source, raw, &facts.session, &self.policy().hostname, id)
+                    .expect("memory can be written");
+                Ok(Source::Plain(source.into()))
             }
             InboxMode::Encrypted { .. } => {
                 let email = self.stored(inbox, id, &[Part::Raw, Part::RawSignature]).await?;

@@ -5,7 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use base64::Engine as _;
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{AuthResults, EmailId, Timestamp};
 
@@ -85,13 +89,13 @@ pub struct ParsedContent {
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Serialize for Headers {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
 impl<'de> Deserialize<'de> for Headers {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(
             BTreeMap::<String, String>::deserialize(deserializer)?
                 .into_iter()
@@ -115,9 +119,45 @@ pub struct AttachmentData {
     /// The Content-ID without angle brackets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_id: Option<String>,
-    /// The decoded bytes in standard, padded base64.
-    pub content: String,
+    /// The decoded bytes.
+    pub content: Base64,
     /// SHA-256 of the decoded bytes in lowercase hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+}
+
+/// Bytes that are shown in standard, padded base64.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base64(pub Bytes);
+
+impl Serialize for Base64 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(&self.0, &STANDARD))
+    }
+}
+
+impl<'de> Deserialize<'de> for Base64 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
+        Ok(Self(bytes.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_reads_what_it_shows() {
+        for bytes in [b"".as_slice(), b"a", b"ab", b"abc", &[0xff, 0xfe, 0x3f]] {
+            let shown = serde_json::to_string(&Base64(bytes.into())).unwrap();
+            assert_eq!(serde_json::from_str::<Base64>(&shown).unwrap().0, bytes);
+        }
+        assert_eq!(
+            serde_json::to_string(&Base64(b"a?".as_slice().into())).unwrap(),
+            r#""YT8=""#
+        );
+        assert!(serde_json::from_str::<Base64>(r#""YT8""#).is_err());
+    }
 }

@@ -26,7 +26,7 @@ pub mod inbox;
 pub use address::{AddressError, Domain, ForwardPath, InboxAddress, ReversePath};
 pub use auth::AuthResults;
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use content::{AttachmentData, Metadata, ParsedContent};
+pub use content::{AttachmentData, Base64, Metadata, ParsedContent};
 pub use email::{SessionFacts, TlsFacts};
 pub use event::{EventKind, RemovalReason};
 pub use id::{EmailId, InboxHash, InboxKey};

@@ -1,21 +1,8 @@
 //! Emails: records, sources, stream items.
 
-use base64::display::Base64Display;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use restante_envelope::SealedPayload;
-use restante_model::{EmailId, InboxHash, Timestamp};
-use serde::{Serialize, Serializer};
-
-/// Bytes that are shown in standard, padded base64.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base64(pub Bytes);
-
-impl Serialize for Base64 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&Base64Display::new(&self.0, &STANDARD))
-    }
-}
+use restante_model::{Base64, EmailId, InboxHash, Timestamp};
+use serde::Serialize;
 
 /// An email as listed or fetched.
 #[derive(Debug, Clone, Serialize)]

@@ -4,9 +4,8 @@
 //! Field order is the order of the JSON; an optional field that does not apply is absent, never `null`.
 //!
 //! ```
-//! use restante_wire::{Base64, ErrorBody};
+//! use restante_wire::ErrorBody;
 //!
-//! assert_eq!(serde_json::to_string(&Base64(b"a?".as_slice().into())).unwrap(), r#""YT8=""#);
 //! let error = ErrorBody::new(404, vec!["Inbox not found: a@x.test".into()], "Not Found");
 //! assert_eq!(
 //!     serde_json::to_string(&error).unwrap(),
@@ -21,7 +20,8 @@ pub mod error;
 pub mod inbox;
 pub mod server;
 
-pub use email::{Base64, EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
+pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
+pub use restante_model::Base64;
 pub use server::{Algs, CheckKey, Health, ServerInfo};
