@@ -105,6 +105,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Deadlined<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Deadlined<S> {
+    /// A client that takes its answer is not idle: hyper lets go of an answer while its last bytes are still being sent.
+    fn note(&mut self, written: &Poll<io::Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(1..))) && !self.in_head {
+            self.read.as_mut().reset(Instant::now() + IDLE);
+        }
+    }
+
     /// Lets a pending write wait, but not forever; any progress starts the wait anew.
     fn limit<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
@@ -121,6 +128,7 @@ impl<S: AsyncWrite + Unpin> Deadlined<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Deadlined<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.note(&outcome);
         self.limit(cx, outcome)
     }
 
@@ -130,6 +138,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Deadlined<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.note(&outcome);
         self.limit(cx, outcome)
     }
 
@@ -194,6 +203,22 @@ mod tests {
             read_error(&mut stream).await,
             (io::ErrorKind::TimedOut, Duration::from_secs(75))
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_its_answer_slowly_is_not_idle() {
+        let (mut client, server) = duplex(4);
+        let (mut reader, mut writer) = tokio::io::split(Deadlined::new(server, Busy::default()));
+        let slow = async {
+            for _ in 0..16 {
+                tokio::time::sleep(Duration::from_secs(50)).await;
+                client.read_exact(&mut [0; 4]).await.unwrap();
+            }
+        };
+        tokio::select! {
+            read = reader.read_u8() => panic!("cut: {read:?}"),
+            (written, ()) = async { tokio::join!(writer.write_all(&[0; 64]), slow) } => written.unwrap(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
