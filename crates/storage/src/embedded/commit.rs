@@ -21,7 +21,7 @@ use super::replay::{self, ReplayError};
 use super::shared::{Shared, segments_dir};
 #[cfg(test)]
 use super::tests;
-use super::view::View;
+use super::view::{BATCH_ROWS, View};
 use crate::Unavailable;
 
 /// Calls in a group, at most.
@@ -144,8 +144,6 @@ impl Committer {
                 flushed_at = Instant::now();
             }
         }
-        // The index is let go before the lock is, so that the next instance can open it.
-        self.shared.replace_index(None);
     }
 
     /// Takes what is queued, without waiting for more.
@@ -206,13 +204,16 @@ impl Committer {
                 self.log.roll()?;
             }
             group.stage(&mut self.log, records)?;
+            if group.view.len() >= BATCH_ROWS {
+                self.commit(&mut group, decided)?;
+            }
         }
         self.commit(&mut group, decided)
     }
 
     /// Makes the group durable, then visible, then answers.
     fn commit(&mut self, group: &mut Group<'_>, decided: &mut Vec<Box<dyn Job>>) -> Result<(), Failure> {
-        if group.view.len() > 0 {
+        if self.log.staged_bytes() > 0 {
             self.log.commit()?;
             let retired = std::mem::take(&mut group.retired);
             self.shared.inboxes.retire(&retired, || {
@@ -315,11 +316,14 @@ impl Committer {
 }
 
 /// Without its committer a store is not available, also if that ended by a panic.
+///
+/// The index is let go before the lock is, so that the next instance can open it.
 struct Ends(Arc<Shared>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
         self.0.set_available(false);
+        self.0.replace_index(None);
     }
 }
 

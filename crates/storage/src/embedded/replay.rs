@@ -10,11 +10,7 @@ use super::log::{segment_numbers, segment_path};
 use super::record::FILE_HEADER;
 use super::rows::Meta;
 use super::scan::{Bodies, Scanner, Step};
-use super::view::View;
-
-/// Rows that gather before they are written: the memory of a replay does not depend on the size of the log,
-/// and sled keeps every page that a batch replaces until the batch ends.
-const ROWS_MAX: usize = 512;
+use super::view::{BATCH_ROWS, View};
 
 /// Why the log could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +113,7 @@ fn replay_segment(
                 view.meta.offset = scanner.offset();
                 view.meta.salt = scanner.salt().0;
                 calls += 1;
-                if view.len() >= ROWS_MAX {
+                if view.len() >= BATCH_ROWS {
                     view.write()?;
                 }
             }

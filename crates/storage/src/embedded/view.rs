@@ -11,6 +11,10 @@ use sled::IVec;
 use super::index::{Index, IndexError, Row, Rows};
 use super::rows::{Meta, encode, key};
 
+/// Rows after which a batch is written: sled copies a whole page for every row that it changes, and keeps all copies
+/// until the batch ends.
+pub(super) const BATCH_ROWS: usize = 512;
+
 /// The changes of a group on top of the index: each call of the group is decided on what those before it did.
 #[derive(Debug)]
 pub(super) struct View<'a> {
