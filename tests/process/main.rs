@@ -1,0 +1,18 @@
+//! The server as a process: how it starts, what it says, what it keeps, how it stops.
+
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
+#[allow(dead_code, reason = "shared with other tests, which use other parts")]
+mod daemon;
+#[path = "../e2e/harness/http.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use other parts")]
+mod http;
+mod memory;
+#[path = "../e2e/peer.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use other parts")]
+mod peer;
+mod refused;
+mod restart;
+mod secrecy;
+mod start;
+mod stop;
