@@ -6,14 +6,16 @@ use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 
 /// Bytes of a JSON body, at most.
 pub const BODY_MAX: usize = 256 * 1024;
+/// Bytes of a body that are read at all.
+const DISCARD_MAX: usize = 16 * 1024 * 1024;
 /// A body is there within this time.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -65,18 +67,31 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn read(body: Body) -> Result<Bytes, ApiError> {
-    let whole = Limited::new(body, BODY_MAX).collect();
-    let collected = tokio::time::timeout(BODY_DEADLINE, whole)
-        .await
-        .map_err(|_| ApiError::LateBody)?;
-    let body = collected.map_err(|error| {
-        if error.is::<LengthLimitError>() {
-            ApiError::TooLarge(BODY_MAX)
-        } else {
-            ApiError::invalid("Request body is incomplete")
+    let whole = tokio::time::timeout(BODY_DEADLINE, collect(body)).await;
+    whole.unwrap_or(Err(ApiError::LateBody))
+}
+
+/// All of a body within its limit.
+///
+/// More is read and thrown away up to a point: a client that sends everything before it reads would not see a refusal
+/// that comes with a reset (RFC 9112 section 9.6).
+async fn collect(mut body: Body) -> Result<Bytes, ApiError> {
+    let (mut bytes, mut length) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::invalid("Request body is incomplete"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length <= BODY_MAX {
+            bytes.extend_from_slice(&data);
+        } else if length > DISCARD_MAX {
+            break;
         }
-    })?;
-    Ok(body.to_bytes())
+    }
+    if length <= BODY_MAX {
+        Ok(bytes.freeze())
+    } else {
+        Err(ApiError::TooLarge(BODY_MAX))
+    }
 }
 
 impl JsonObject {
