@@ -11,6 +11,7 @@ mod gate;
 mod harness;
 mod inboxes;
 mod key;
+mod limits;
 mod peer;
 mod profile;
 mod server_info;

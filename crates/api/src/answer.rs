@@ -1,14 +1,9 @@
 //! Making answers.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use serde::Serialize;
 
 use crate::budget::Held;
@@ -19,14 +14,14 @@ pub(crate) fn json(status: StatusCode, shape: &impl Serialize) -> Response<Body>
 }
 
 /// A JSON answer that holds its memory until it is sent.
+///
+/// The bytes hold it, not the body: hyper lets go of a body as soon as its last bytes wait for a slow client.
 pub(crate) fn json_holding(shape: &impl Serialize, held: Held) -> Response<Body> {
-    with_body(
-        StatusCode::OK,
-        Body::new(Holding {
-            bytes: Full::new(to_bytes(shape)),
-            _held: held,
-        }),
-    )
+    let bytes = Bytes::from_owner(Holding {
+        bytes: to_bytes(shape),
+        _held: held,
+    });
+    with_body(StatusCode::OK, Body::from(bytes))
 }
 
 /// A JSON answer from a body that is made already.
@@ -52,28 +47,14 @@ pub(crate) fn to_bytes(shape: &impl Serialize) -> Bytes {
         .into()
 }
 
-/// A body whose memory is counted until hyper is done with it.
+/// The bytes of an answer, counted until nobody has them any more.
 struct Holding {
-    bytes: Full<Bytes>,
+    bytes: Bytes,
     _held: Held,
 }
 
-impl HttpBody for Holding {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.bytes).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.bytes.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.bytes.size_hint()
+impl AsRef<[u8]> for Holding {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }

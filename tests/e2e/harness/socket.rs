@@ -16,11 +16,15 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// Sends a head (lines without line ends) and a body, and reads the answer until the server closes.
+///
+/// A server may answer, and close, before it has read everything: what it said counts.
 pub(crate) fn exchange(address: SocketAddr, head: &[&str], body: &[u8]) -> String {
     let mut socket = connect(address);
     let request = [head.join("\r\n").as_bytes(), b"\r\nConnection: close\r\n\r\n", body].concat();
-    write(&mut socket, &request);
-    read_to_end(&mut socket)
+    let _ = socket.write_all(&request);
+    let mut answer = Vec::new();
+    let _ = socket.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
 }
 
 /// Sends bytes as they are.

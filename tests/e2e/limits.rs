@@ -1,0 +1,222 @@
+//! Limits of requests and answers, and the order in which requests are refused (decisions, section 2).
+
+use std::io::Read as _;
+use std::net::{Shutdown, TcpStream};
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::harness::mail::EMPTY;
+use crate::harness::{API_KEY, TestServer, shape, socket};
+
+const KEY: (&str, &str) = ("X-API-Key", API_KEY);
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const TEXT: (&str, &str) = ("Content-Type", "text/plain");
+/// Bytes of a JSON body, at most.
+const BODY_MAX: usize = 256 * 1024;
+
+/// An empty object of so many bytes.
+fn padded(bytes: usize) -> String {
+    format!("{{{}}}", " ".repeat(bytes - 2))
+}
+
+#[test]
+fn a_body_has_at_most_256_kib() {
+    let server = TestServer::start(&[]);
+    let create = |body: &str| server.exchange("POST", "/api/inboxes", &[KEY, JSON], body.as_bytes());
+    assert_eq!(create(&padded(BODY_MAX)).status, 201);
+    let refused = create(&padded(BODY_MAX + 1));
+    assert_eq!(refused.status, 413, "{}", refused.head);
+    assert_snapshot!("too_large", shape(&refused.body));
+}
+
+#[test]
+fn a_client_that_sends_all_of_a_much_larger_body_before_it_reads_still_learns_why() {
+    let server = TestServer::start(&[]);
+    let mut socket = socket::connect(server.http);
+    let body = padded(8 << 20);
+    let head = format!(
+        "POST /api/inboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    socket::write(&mut socket, head.as_bytes());
+    socket::write(&mut socket, body.as_bytes());
+    assert_eq!(socket::status(&socket::read_to_end(&mut socket)), 413);
+}
+
+#[test]
+fn a_body_without_a_length_is_limited_as_well() {
+    let server = TestServer::start(&[]);
+    let create = |body: &str| {
+        let key = format!("X-API-Key: {API_KEY}");
+        let head = [
+            "POST /api/inboxes HTTP/1.1",
+            "Host: localhost",
+            "Content-Type: application/json",
+            "Transfer-Encoding: chunked",
+            &key,
+        ];
+        let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        socket::status(&socket::exchange(server.http, &head, chunked.as_bytes()))
+    };
+    assert_eq!(create(&padded(BODY_MAX)), 201);
+    assert_eq!(create(&padded(BODY_MAX + 1)), 413);
+}
+
+#[test]
+fn a_body_that_breaks_off_creates_nothing() {
+    let server = TestServer::start(&[]);
+    let mut socket = socket::connect(server.http);
+    let request = format!(
+        "POST /api/inboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\n\
+         Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{{}}"
+    );
+    socket::write(&mut socket, request.as_bytes());
+    socket.shutdown(Shutdown::Write).unwrap();
+    let answer = socket::read_to_end(&mut socket);
+    assert!(answer.is_empty() || socket::status(&answer) == 400, "{answer}");
+    assert_eq!(server.get("/api/inboxes").body, r#"{"inboxes":[]}"#);
+}
+
+#[test]
+fn of_several_faults_the_first_in_the_order_is_told() {
+    let server = TestServer::start(&[("LOCAL_ALLOW_CLEAR_ALL_INBOXES", "false")]);
+    server.create_plain("bob@restante.test");
+    let id = server.send_raw("bob@restante.test", EMPTY);
+    let wrong_key = ("X-API-Key", "wrong");
+    let too_large = "{".repeat(BODY_MAX + 1);
+    let taken = r#"{"emailAddress":"bob@restante.test","ttl":59}"#;
+    let inbox = "/api/inboxes/bob@restante.test";
+    let nobody = "/api/inboxes/nobody@restante.test";
+    let read = format!("{inbox}/emails/{id}/read");
+    let read_unknown = format!("{nobody}/emails/{id}/read");
+    let rows: [(&str, &str, [(&str, &str); 2], &str, u16); 18] = [
+        // Key, route, method, media type.
+        ("POST", "/api/nothing", [wrong_key, TEXT], &too_large, 401),
+        ("PUT", "/api/inboxes", [wrong_key, TEXT], &too_large, 401),
+        ("POST", "/api/nothing", [KEY, TEXT], "{", 404),
+        ("PUT", "/api/nothing", [KEY, JSON], "{", 404),
+        ("PUT", "/api/inboxes", [KEY, TEXT], "{", 405),
+        ("PUT", inbox, [KEY, JSON], "{", 405),
+        ("POST", "/api/inboxes", [KEY, TEXT], &too_large, 415),
+        ("PATCH", &read_unknown, [KEY, TEXT], "{", 415),
+        // Size, body, resource, policy.
+        ("POST", "/api/inboxes", [KEY, JSON], &too_large, 413),
+        ("PATCH", &read_unknown, [KEY, JSON], &too_large, 413),
+        ("PATCH", &read_unknown, [KEY, JSON], "{", 400),
+        ("PATCH", &read_unknown, [KEY, JSON], "{}", 404),
+        ("GET", &format!("{nobody}/emails?limit=0"), [KEY, JSON], "", 400),
+        (
+            "GET",
+            &format!("{nobody}/emails?includeContent=x"),
+            [KEY, JSON],
+            "",
+            400,
+        ),
+        ("POST", "/api/inboxes", [KEY, JSON], taken, 400),
+        ("DELETE", "/api/inboxes", [KEY, JSON], "{", 400),
+        ("DELETE", "/api/inboxes", [KEY, JSON], "", 403),
+        ("PATCH", &read, [KEY, JSON], "", 204),
+    ];
+    for (method, path, headers, body, status) in rows {
+        let answer = server.exchange(method, path, &headers, body.as_bytes());
+        assert_eq!(answer.status, status, "{method} {path} {:.20}: {}", body, answer.body);
+    }
+}
+
+#[test]
+fn answers_share_a_budget_of_memory_until_they_are_sent() {
+    let server = TestServer::start(&[("HTTP_MAX_INFLIGHT_BYTES", "65536")]);
+    server.create_plain("bob@restante.test");
+    let small = server.send_raw("bob@restante.test", EMPTY);
+    // More than the buffers of two sockets take.
+    let line = format!("{}\r\n", "x".repeat(8190));
+    let large = server.send_raw("bob@restante.test", &format!("\r\n{}", line.repeat(2000)));
+    let source = |id: &str| format!("/api/inboxes/bob@restante.test/emails/{id}/raw");
+    server.get(&source(&small)).expect_status(200);
+
+    let slow = reading_slowly(&server, &source(&large));
+    let answer = server.get(&source(&small)).expect_status(503);
+    assert_snapshot!("busy", shape(&answer.body));
+    assert_eq!(answer.header("retry-after"), "1");
+    server.get("/api/inboxes/bob@restante.test").expect_status(200);
+    server.get("/health/ready").expect_status(200);
+
+    drop(slow);
+    let mut again = (0..10_000).map(|_| server.get(&source(&small)).status);
+    assert_eq!(
+        again.find(|status| *status != 503),
+        Some(200),
+        "what was held comes back"
+    );
+    server.get(&source(&large)).expect_status(200);
+}
+
+/// Asks for an answer and takes no more of it than its first bytes.
+fn reading_slowly(server: &TestServer, path: &str) -> TcpStream {
+    let mut socket = socket::connect(server.http);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\n\r\n");
+    socket::write(&mut socket, request.as_bytes());
+    let mut status = [0; 12];
+    socket.read_exact(&mut status).unwrap();
+    assert_eq!(status, *b"HTTP/1.1 200");
+    socket
+}
+
+#[test]
+fn a_connection_serves_one_request_after_another() {
+    let server = TestServer::start(&[]);
+    let mut socket = socket::connect(server.http);
+    let request = |path: &str, more: &str| {
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\n{more}\r\n")
+    };
+    let pipelined = [
+        request("/api/check-key", ""),
+        request("/api/nothing", ""),
+        request("/api/check-key", "Connection: close\r\n"),
+    ];
+    socket::write(&mut socket, pipelined.concat().as_bytes());
+    let answers = socket::read_to_end(&mut socket);
+    let statuses: Vec<_> = answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["200", "404", "200"]);
+}
+
+#[test]
+fn what_a_disk_has_spoiled_is_a_500_that_says_nothing_but_where_to_look() {
+    let server = TestServer::start(&[]);
+    server.create_plain("bob@restante.test");
+    let id = server.send_raw("bob@restante.test", "Subject: a\r\n\r\nuntouched-marker\r\n");
+    let data = server.stop();
+    let spoiled = spoil(data.path(), b"untouched-marker");
+    assert_eq!(spoiled, 1, "one record holds the text");
+    let server = TestServer::start_in(data, &[], std::sync::Arc::new(restante_model::SystemClock));
+    let path = format!("/api/inboxes/bob@restante.test/emails/{id}/raw");
+    let headers = [KEY, ("X-Request-Id", "look-here")];
+    let answer = server.bare_request("GET", &path, &headers, "").expect_status(500);
+    assert_snapshot!("internal_error", shape(&answer.body));
+    assert_eq!(answer.header("x-request-id"), "look-here");
+    assert_eq!(
+        server.get("/api/inboxes").json()["inboxes"][0]["emailAddress"],
+        json!("bob@restante.test")
+    );
+}
+
+/// Changes one byte of a text wherever a file below the directory holds it; how many did.
+fn spoil(directory: &std::path::Path, text: &[u8]) -> usize {
+    let mut spoiled = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            spoiled += spoil(&path, text);
+            continue;
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(text.len()).position(|window| window == text) {
+            bytes[at] ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+            spoiled += 1;
+        }
+    }
+    spoiled
+}
