@@ -136,20 +136,25 @@ fn answers_share_a_budget_of_memory_until_they_are_sent() {
     let source = |id: &str| format!("/api/inboxes/bob@restante.test/emails/{id}/raw");
     server.get(&source(&small)).expect_status(200);
 
-    let slow = reading_slowly(&server, &source(&large));
-    let answer = server.get(&source(&small)).expect_status(503);
-    assert_snapshot!("busy", shape(&answer.body));
-    assert_eq!(answer.header("retry-after"), "1");
-    server.get("/api/inboxes/bob@restante.test").expect_status(200);
-    server.get("/health/ready").expect_status(200);
+    let list = "/api/inboxes/bob@restante.test/emails?includeContent=true";
+    let email = format!("/api/inboxes/bob@restante.test/emails/{large}");
+    for path in [source(&large).as_str(), list, &email] {
+        let slow = reading_slowly(&server, path);
+        let answer = server.get(&source(&small)).expect_status(503);
+        assert_snapshot!("busy", shape(&answer.body));
+        assert_eq!(answer.header("retry-after"), "1");
+        server.get(list).expect_status(503);
+        server.get("/api/inboxes/bob@restante.test").expect_status(200);
+        server.get("/health/ready").expect_status(200);
 
-    drop(slow);
-    let mut again = (0..10_000).map(|_| server.get(&source(&small)).status);
-    assert_eq!(
-        again.find(|status| *status != 503),
-        Some(200),
-        "what was held comes back"
-    );
+        drop(slow);
+        let mut again = (0..10_000).map(|_| server.get(&source(&small)).status);
+        assert_eq!(
+            again.find(|status| *status != 503),
+            Some(200),
+            "what was held comes back"
+        );
+    }
     server.get(&source(&large)).expect_status(200);
 }
 

@@ -17,11 +17,12 @@ pub(crate) fn json(status: StatusCode, shape: &impl Serialize) -> Response<Body>
 ///
 /// The bytes hold it, not the body: hyper lets go of a body as soon as its last bytes wait for a slow client.
 pub(crate) fn json_holding(shape: &impl Serialize, held: Held) -> Response<Body> {
-    let bytes = Bytes::from_owner(Holding {
-        bytes: to_bytes(shape),
-        _held: held,
-    });
-    with_body(StatusCode::OK, Body::from(bytes))
+    with_body(StatusCode::OK, Body::from(holding(to_bytes(shape), held)))
+}
+
+/// Bytes that hold memory until nobody has them any more.
+pub(crate) fn holding(bytes: Bytes, held: Held) -> Bytes {
+    Bytes::from_owner(Holding { bytes, _held: held })
 }
 
 /// A JSON answer from a body that is made already.
@@ -47,7 +48,6 @@ pub(crate) fn to_bytes(shape: &impl Serialize) -> Bytes {
         .into()
 }
 
-/// The bytes of an answer, counted until nobody has them any more.
 struct Holding {
     bytes: Bytes,
     _held: Held,

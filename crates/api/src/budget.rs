@@ -19,7 +19,7 @@ pub struct Budget {
 /// Memory that one answer holds; dropping it gives it back.
 #[derive(Debug)]
 pub struct Held {
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 impl Budget {
@@ -37,13 +37,29 @@ impl Budget {
     /// # Errors
     /// [`ApiError::Busy`] if there is not enough now.
     pub fn hold(&self, bytes: usize) -> Result<Held, ApiError> {
-        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES))
-            .unwrap_or(u32::MAX)
-            .min(self.all);
-        let permit = Arc::clone(&self.units)
-            .try_acquire_many_owned(units)
-            .map_err(|_| ApiError::Busy)?;
-        Ok(Held { _permit: permit })
+        let permit = self.take(self.units(bytes))?;
+        Ok(Held { permit })
+    }
+
+    /// Makes what an answer holds at least so much.
+    ///
+    /// # Errors
+    /// [`ApiError::Busy`] if there is not enough now; what it held it still holds.
+    pub fn grow(&self, held: &mut Held, bytes: usize) -> Result<(), ApiError> {
+        let has = u32::try_from(held.permit.num_permits()).unwrap_or(u32::MAX);
+        let missing = self.units(bytes).saturating_sub(has);
+        held.permit.merge(self.take(missing)?);
+        Ok(())
+    }
+
+    fn units(&self, bytes: usize) -> u32 {
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES));
+        units.unwrap_or(u32::MAX).min(self.all)
+    }
+
+    fn take(&self, units: u32) -> Result<OwnedSemaphorePermit, ApiError> {
+        let permit = Arc::clone(&self.units).try_acquire_many_owned(units);
+        permit.map_err(|_| ApiError::Busy)
     }
 }
 
@@ -61,5 +77,20 @@ mod tests {
         assert!(budget.hold(1).is_err());
         drop(whole);
         assert!(budget.hold(1).is_ok());
+    }
+
+    #[test]
+    fn what_is_held_grows_but_never_shrinks() {
+        let budget = Budget::new(10 * UNIT_BYTES);
+        let mut held = budget.hold(0).unwrap();
+        assert_eq!(budget.grow(&mut held, 6 * UNIT_BYTES), Ok(()));
+        assert_eq!(budget.grow(&mut held, 1), Ok(()));
+        assert!(budget.hold(5 * UNIT_BYTES).is_err());
+        let other = budget.hold(4 * UNIT_BYTES).unwrap();
+        assert_eq!(budget.grow(&mut held, 7 * UNIT_BYTES), Err(ApiError::Busy));
+        drop(other);
+        assert_eq!(budget.grow(&mut held, 1000 * UNIT_BYTES), Ok(()));
+        drop(held);
+        assert!(budget.hold(10 * UNIT_BYTES).is_ok());
     }
 }

@@ -14,6 +14,7 @@ use restante_wire::{Base64, EmailRecord, RawContent, RawRecord, RecordContent};
 
 use crate::answer;
 use crate::body::JsonObject;
+use crate::budget::Held;
 use crate::error::ApiError;
 use crate::inboxes::find;
 use crate::query::{Parameters, Segments};
@@ -40,6 +41,7 @@ pub(crate) async fn list(
         before,
         left: limit.unwrap_or(usize::MAX),
         is_first: true,
+        held: None,
     };
     listing.answer().await
 }
@@ -119,6 +121,8 @@ struct Listing {
     before: Option<EmailId>,
     left: usize,
     is_first: bool,
+    /// Memory for a page, held until the last one is sent.
+    held: Option<Held>,
 }
 
 impl Listing {
@@ -151,10 +155,9 @@ impl Listing {
         let page = self.api.inboxes.list(&self.inbox, &request).await;
         let EmailList { emails, more } =
             page.map_err(|error| ApiError::reading(error, self.inbox.address.as_str(), ""))?;
-        let _held = self
-            .api
-            .budget
-            .hold(emails.iter().map(|email| content_bytes(&email.content)).sum::<usize>() * ANSWER_FACTOR)?;
+        let mut held = self.held.take().map_or_else(|| self.api.budget.hold(0), Ok)?;
+        let bytes: usize = emails.iter().map(|email| content_bytes(&email.content)).sum();
+        self.api.budget.grow(&mut held, bytes * ANSWER_FACTOR)?;
         self.left = if more { self.left - emails.len() } else { 0 };
         self.before = emails.last().map(|email| email.id);
         let mut chunk = BytesMut::new();
@@ -164,7 +167,9 @@ impl Listing {
         }
         if self.left == 0 {
             chunk.put_slice(if self.is_first { b"[]" } else { b"]" });
+            return Ok(Some(answer::holding(chunk.freeze(), held)));
         }
+        self.held = Some(held);
         Ok(Some(chunk.freeze()))
     }
 }
