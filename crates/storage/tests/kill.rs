@@ -72,8 +72,6 @@ fn content(id: EmailId) -> Bytes {
         .collect()
 }
 
-// --- the child ---
-
 async fn write_until_killed(dir: &Path, round: u64) {
     let store = Arc::new(Embedded::open(&config(dir)).expect("the store opens"));
     let mut writers = tokio::task::JoinSet::new();
@@ -155,8 +153,6 @@ fn new_email(inbox: &Inbox) -> NewEmail {
         event: None,
     }
 }
-
-// --- the parent ---
 
 /// What the children were told.
 #[derive(Default)]
