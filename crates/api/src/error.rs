@@ -183,3 +183,86 @@ impl IntoResponse for ApiError {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    /// Status, reason phrase and message of every refusal.
+    #[rustfmt::skip]
+    fn table() -> Vec<(ApiError, u16, &'static str, &'static str)> {
+        let text = str::to_owned;
+        vec![
+            (ApiError::Invalid(vec![text("a"), text("b")]), 400, "Bad Request", r#"["a","b"]"#),
+            (ApiError::invalid("a"), 400, "Bad Request", r#""a""#),
+            (ApiError::MissingKey, 401, "Unauthorized", r#""Missing X-API-Key header""#),
+            (ApiError::InvalidKey, 401, "Unauthorized", r#""Invalid API key""#),
+            (ApiError::Disabled("SVC_X"), 403, "Forbidden", r#""Switched off by the setting SVC_X""#),
+            (ApiError::NoRoute(text("/x")), 404, "Not Found", r#""Route not found: /x""#),
+            (ApiError::NoInbox(text("a@b")), 404, "Not Found", r#""Inbox not found: a@b""#),
+            (ApiError::NoEmail(text("x")), 404, "Not Found", r#""Email not found: x""#),
+            (ApiError::Method(text("PUT")), 405, "Method Not Allowed", r#""Method not allowed: PUT""#),
+            (ApiError::LateBody, 408, "Request Timeout", r#""Request body did not arrive in time""#),
+            (ApiError::Conflict("taken"), 409, "Conflict", r#""taken""#),
+            (ApiError::TooLarge(7), 413, "Payload Too Large", r#""Request body must be at most 7 bytes""#),
+            (ApiError::MediaType, 415, "Unsupported Media Type", r#""Content-Type must be application/json""#),
+            (ApiError::TooMany(Duration::from_secs(1)), 429, "Too Many Requests", r#""Too many requests""#),
+            (ApiError::Internal, 500, "Internal Server Error", r#""Internal server error""#),
+            (ApiError::Unavailable, 503, "Service Unavailable", r#""Storage is unavailable, try again later""#),
+            (ApiError::Busy, 503, "Service Unavailable", r#""Server is busy, try again later""#),
+            (ApiError::Deadline, 504, "Gateway Timeout", r#""The answer took too long, try again later""#),
+        ]
+    }
+
+    #[tokio::test]
+    async fn every_refusal_has_its_status_and_its_words() {
+        for (error, status, reason, message) in table() {
+            let (head, body) = error.clone().into_response().into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let expected = format!(r#"{{"statusCode":{status},"message":{message},"error":"{reason}"}}"#);
+            assert_eq!(body, expected, "{error:?}");
+            assert_eq!(head.status, status, "{error:?}");
+            assert_eq!(head.headers[CONTENT_TYPE], "application/json");
+        }
+    }
+
+    #[test]
+    fn some_refusals_tell_more_in_a_header() {
+        for (error, ..) in table() {
+            let header = match &error {
+                ApiError::MissingKey | ApiError::InvalidKey => Some((WWW_AUTHENTICATE, "ApiKey")),
+                ApiError::TooMany(_) => Some((RETRY_AFTER, "2")),
+                ApiError::Unavailable | ApiError::Busy => Some((RETRY_AFTER, "1")),
+                _ => None,
+            };
+            let headers = error.clone().into_response().headers().clone();
+            assert_eq!(headers.len(), 1 + usize::from(header.is_some()), "{error:?}");
+            if let Some((name, value)) = header {
+                assert_eq!(headers[name], value, "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_use_cases_say_has_its_place_in_the_table() {
+        assert_eq!(
+            ApiError::reading(ReadError::Unavailable, "a@b", "x"),
+            ApiError::Unavailable
+        );
+        assert_eq!(ApiError::from(CreateError::NoAlias), ApiError::Busy);
+        assert_eq!(
+            ApiError::reading(ReadError::Damaged(None), "a@b", "x"),
+            ApiError::Internal
+        );
+        assert_eq!(
+            ApiError::reading(ReadError::NoInbox, "a@b", "x"),
+            ApiError::NoInbox("a@b".into())
+        );
+        assert_eq!(
+            ApiError::reading(ReadError::NoEmail, "a@b", "x"),
+            ApiError::NoEmail("x".into())
+        );
+    }
+}
