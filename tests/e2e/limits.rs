@@ -91,10 +91,10 @@ fn of_several_faults_the_first_in_the_order_is_told() {
     let nobody = "/api/inboxes/nobody@restante.test";
     let read = format!("{inbox}/emails/{id}/read");
     let read_unknown = format!("{nobody}/emails/{id}/read");
-    let rows: [(&str, &str, [(&str, &str); 2], &str, u16); 18] = [
+    let rows = [
         // Key, route, method, media type.
-        ("POST", "/api/nothing", [wrong_key, TEXT], &too_large, 401),
-        ("PUT", "/api/inboxes", [wrong_key, TEXT], &too_large, 401),
+        ("POST", "/api/nothing", [wrong_key, TEXT], too_large.as_str(), 401),
+        ("PUT", "/api/inboxes", [wrong_key, TEXT], too_large.as_str(), 401),
         ("POST", "/api/nothing", [KEY, TEXT], "{", 404),
         ("PUT", "/api/nothing", [KEY, JSON], "{", 404),
         ("PUT", "/api/inboxes", [KEY, TEXT], "{", 405),
