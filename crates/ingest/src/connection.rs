@@ -36,7 +36,7 @@ where
         ingest,
         session: Session::new(ingest.session.clone(), None),
         reservation: ingest.budget.empty_reservation(),
-        ends_at: Instant::now() + ingest.limits.session,
+        began: Instant::now(),
     };
     connection.session.greet();
     connection.flush().await?;
@@ -49,7 +49,7 @@ struct Connection<'a, S> {
     ingest: &'a Ingest,
     session: Session,
     reservation: Reservation,
-    ends_at: Instant,
+    began: Instant,
 }
 
 /// Whether the connection goes on.
@@ -183,14 +183,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         }
     }
 
+    /// The first command has its time from the start of the connection, so that no byte before its end prolongs it.
     fn deadline(&self) -> Instant {
         let limits = &self.ingest.limits;
-        let wait = match self.session.phase() {
-            Phase::Connected => limits.first_command,
-            Phase::Data | Phase::Draining => limits.data_block,
-            Phase::Commands | Phase::Closed => limits.idle,
+        let deadline = match self.session.phase() {
+            Phase::Connected => self.began + limits.first_command,
+            Phase::Data | Phase::Draining => Instant::now() + limits.data_block,
+            Phase::Commands | Phase::Closed => Instant::now() + limits.idle,
         };
-        self.ends_at.min(Instant::now() + wait)
+        deadline.min(self.began + limits.session)
     }
 
     fn log_close(&self, reason: CloseReason) {

@@ -1,0 +1,142 @@
+//! A connection without a socket, over inboxes of its own.
+
+use std::io;
+use std::sync::Arc;
+
+use restante_envelope::{SigningKey, WireProfile};
+use restante_inbox::{CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, Parts, SealKeys};
+use restante_ingest::{Ingest, IngestLimits, connection};
+use restante_model::{Domain, Timestamp};
+use restante_smtp::SessionConfig;
+use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
+use restante_testkit::FakeClock;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
+
+/// What the two ends hold of what the other has not read.
+const PIPE_BYTES: usize = 4096;
+
+pub(crate) struct Fixture {
+    ingest: Ingest,
+    /// Tells the server to stop.
+    pub(crate) stop: CancellationToken,
+    _data: TempDir,
+}
+
+/// The client's end.
+pub(crate) struct Client {
+    stream: BufReader<DuplexStream>,
+    began: Instant,
+}
+
+impl Fixture {
+    /// A server with the inbox `bob@restante.test` and the limits of production.
+    pub(crate) async fn new() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let stamp = Stamp {
+            profile: "service".into(),
+            signing_key: "s".into(),
+            event_key: "e".into(),
+        };
+        let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
+        let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
+        let inboxes = Inboxes::new(Parts {
+            store: Arc::new(store),
+            bus: Bus::new(),
+            clock: clock.clone(),
+            policy: policy(),
+            keys: SealKeys {
+                signing: SigningKey::generate(),
+                mac: Zeroizing::new([7; 32]),
+            },
+        });
+        let bob = CreateRequest {
+            address: Some("bob@restante.test".into()),
+            ..CreateRequest::default()
+        };
+        inboxes.create(bob).await.unwrap();
+        let session = SessionConfig {
+            max_message_bytes: 1000,
+            ..SessionConfig::default()
+        };
+        Self {
+            ingest: Ingest::new(inboxes, clock, session, IngestLimits::default()),
+            stop: CancellationToken::new(),
+            _data: data,
+        }
+    }
+
+    /// Serves one client until both have ended.
+    pub(crate) async fn serve<T>(&self, act: impl AsyncFnOnce(Client) -> T) -> (io::Result<()>, T) {
+        let (server, client) = tokio::io::duplex(PIPE_BYTES);
+        let peer = "192.0.2.1:40000".parse().unwrap();
+        let client = Client {
+            stream: BufReader::new(client),
+            began: Instant::now(),
+        };
+        tokio::join!(connection::serve(server, peer, &self.ingest, &self.stop), act(client))
+    }
+}
+
+fn policy() -> InboxPolicy {
+    InboxPolicy {
+        profile: WireProfile::Service,
+        encryption: EncryptionPolicy::Disabled,
+        allowed_domains: vec![Domain::parse("restante.test").unwrap()],
+        default_ttl_secs: 3600,
+        max_ttl_secs: 604_800,
+        alias_random_bytes: 4,
+        email_auth_available: true,
+        email_auth_default: false,
+        hostname: "mx.restante.test".into(),
+    }
+}
+
+impl Client {
+    /// Sends bytes as they are.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// The last line of the next reply.
+    pub(crate) async fn reply(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line).await.unwrap();
+            if line.as_bytes().get(3) != Some(&b'-') {
+                return line;
+            }
+        }
+    }
+
+    /// Sends a command line and reads the reply, which must begin so.
+    pub(crate) async fn say(&mut self, command: &str, expected: &str) {
+        self.send(format!("{command}\r\n").as_bytes()).await.unwrap();
+        let reply = self.reply().await;
+        assert!(reply.starts_with(expected), "{command}: {reply}");
+    }
+
+    /// Reads the greeting and says EHLO.
+    pub(crate) async fn greet(&mut self) {
+        assert!(self.reply().await.starts_with("220 "));
+        self.say("EHLO client.test", "250 ").await;
+    }
+
+    /// Everything up to DATA.
+    pub(crate) async fn begin_message(&mut self) {
+        self.greet().await;
+        self.say("MAIL FROM:<a@sender.test>", "250 ").await;
+        self.say("RCPT TO:<bob@restante.test>", "250 ").await;
+        self.say("DATA", "354 ").await;
+    }
+
+    /// What comes until the server closes, and how many seconds after the connection began that was.
+    pub(crate) async fn rest(&mut self) -> (String, u64) {
+        let mut rest = String::new();
+        self.stream.read_to_string(&mut rest).await.unwrap();
+        (rest, self.began.elapsed().as_secs())
+    }
+}
