@@ -13,8 +13,8 @@
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else;
 //! - after a failed write or sync the group is unknown to its callers, and the log goes on from the last good sync.
 //!
-//! Modules, in reading order: `record` (the format), `log`, `scan` and `segments` (the files), `rows`, `index` and
-//! `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
+//! Modules, in reading order: `record` (the format), `log`, `scan` and `segments` (the files), `rows`, `merge`,
+//! `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
 //! `replay`, `stamp`, `marker` and `open` (the start), `cache`, `lists`, `read` and `shared` (the readers).
 
 mod apply;
@@ -25,6 +25,7 @@ mod index;
 mod lists;
 mod log;
 mod marker;
+mod merge;
 mod open;
 mod read;
 mod record;

@@ -144,6 +144,8 @@ impl Committer {
                 flushed_at = Instant::now();
             }
         }
+        // Dropped, not closed: the next start need not replay.
+        self.flush();
     }
 
     /// Takes what is queued, without waiting for more.

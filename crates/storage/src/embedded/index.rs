@@ -6,15 +6,20 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use restante_model::{EmailId, InboxHash, InboxKey};
 use sled::IVec;
 
+use super::merge::{Changes, Merge};
 use super::rows::{CountRow, InboxRow, MailRow, Meta, RetiredRow, SignatureRow, decode, key};
 use crate::Part;
 
 /// Memory for sled's pages: with 64 MiB a million rows took nearly twice the memory of 16 MiB.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Changes that are kept in memory at most: more would make the batch a pause that readers feel.
+const RECENT_ROWS: usize = 512;
 
 /// Why the index cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -97,10 +102,16 @@ pub(super) fn inbox_key(bytes: &[u8]) -> Option<InboxKey> {
     Some(InboxKey::from_bytes(bytes.try_into().ok()?))
 }
 
-/// sled, as the index uses it.
+/// sled, as the index uses it, with the latest changes in memory before it.
+///
+/// A batch costs sled two writes and a wake-up of all its threads, whatever is in it: changes are gathered over several
+/// groups, and rows that every group changes reach sled once for many of them.
+/// A start replays from the log what sled had not got.
 #[derive(Debug)]
 pub(super) struct Index {
     db: sled::Db,
+    /// Changes that sled does not have yet. Only the thread that applies changes them.
+    recent: RwLock<Changes>,
 }
 
 impl Index {
@@ -112,18 +123,46 @@ impl Index {
             .cache_capacity(CACHE_BYTES)
             .flush_every_ms(None);
         let db = catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)??;
-        Ok(Self { db })
+        Ok(Self {
+            db,
+            recent: RwLock::default(),
+        })
     }
 
-    /// Applies the changes of a group in one atomic step.
-    pub(super) fn apply(&self, batch: sled::Batch) -> Result<(), IndexError> {
-        Ok(self.db.apply_batch(batch)?)
+    /// Applies the changes of a group in one atomic step: they are visible when this returns.
+    pub(super) fn apply(&self, changes: Changes) -> Result<(), IndexError> {
+        let rows = {
+            let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
+            recent.extend(changes);
+            recent.len()
+        };
+        if rows < RECENT_ROWS { Ok(()) } else { self.settle() }
     }
 
-    /// Hands sled's buffers to the kernel, so that a restart of the process has less to replay.
+    /// Hands everything to sled, in one batch, so that the position it holds fits the rows that it holds.
+    pub(super) fn settle(&self) -> Result<(), IndexError> {
+        let mut batch = sled::Batch::default();
+        for (key, value) in self.recent().iter() {
+            match value {
+                Some(value) => batch.insert(key.as_slice(), value),
+                None => batch.remove(key.as_slice()),
+            }
+        }
+        self.db.apply_batch(batch)?;
+        // Readers found the rows here; from now on they find the same ones in sled.
+        self.recent.write().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
+    }
+
+    /// Hands all changes to sled and its buffers to the kernel, so that a restart of the process has less to replay.
     pub(super) fn flush(&self) -> Result<(), IndexError> {
+        self.settle()?;
         self.db.flush()?;
         Ok(())
+    }
+
+    fn recent(&self) -> RwLockReadGuard<'_, Changes> {
+        self.recent.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The rows within a range of keys, from either end.
@@ -131,12 +170,18 @@ impl Index {
         &self,
         keys: Range<Vec<u8>>,
     ) -> impl DoubleEndedIterator<Item = Result<Row, IndexError>> + use<> {
-        self.db.range(keys).map(|row| row.map_err(IndexError::from))
+        // The changes are copied first: one that reaches sled in between is then seen twice and told once.
+        let recent = self.recent();
+        let stored = self.db.range(keys.clone()).map(|row| row.map_err(IndexError::from));
+        Merge::new(&recent, keys, stored)
     }
 }
 
 impl Rows for Index {
     fn get(&self, key: &[u8]) -> Result<Option<IVec>, IndexError> {
+        if let Some(change) = self.recent().get(key) {
+            return Ok(change.clone());
+        }
         Ok(self.db.get(key)?)
     }
 

@@ -62,6 +62,7 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
         end.calls += calls;
     }
     view.write()?;
+    index.settle()?;
     Ok(end)
 }
 

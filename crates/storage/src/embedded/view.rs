@@ -1,14 +1,12 @@
 //! The index as it will be once the group under way is committed.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map;
-use std::iter::Peekable;
 use std::ops::Range;
 
 use serde::Serialize;
 use sled::IVec;
 
 use super::index::{Index, IndexError, Row, Rows};
+use super::merge::{Changes, Merge};
 use super::rows::{Meta, encode, key};
 
 /// Rows after which a batch is written: sled copies a whole page for every row that it changes, and keeps all copies
@@ -19,8 +17,7 @@ pub(super) const BATCH_ROWS: usize = 512;
 #[derive(Debug)]
 pub(super) struct View<'a> {
     index: &'a Index,
-    /// Rows to write, or to delete where there is no value.
-    pending: BTreeMap<Vec<u8>, Option<IVec>>,
+    pending: Changes,
     /// Totals and position, written with the group.
     pub(super) meta: Meta,
 }
@@ -30,7 +27,7 @@ impl<'a> View<'a> {
     pub(super) fn new(index: &'a Index) -> Result<Self, IndexError> {
         Ok(Self {
             index,
-            pending: BTreeMap::new(),
+            pending: Changes::new(),
             meta: index.meta()?,
         })
     }
@@ -55,15 +52,9 @@ impl<'a> View<'a> {
 
     /// Writes all changes to the index in one atomic step and starts anew.
     pub(super) fn write(&mut self) -> Result<(), IndexError> {
-        let mut batch = sled::Batch::default();
-        for (key, value) in std::mem::take(&mut self.pending) {
-            match value {
-                Some(value) => batch.insert(key, value),
-                None => batch.remove(key),
-            }
-        }
-        batch.insert(key::META, encode(&self.meta));
-        self.index.apply(batch)
+        let mut changes = std::mem::take(&mut self.pending);
+        changes.insert(key::META.to_vec(), Some(encode(&self.meta).into()));
+        self.index.apply(changes)
     }
 }
 
@@ -76,45 +67,8 @@ impl Rows for View<'_> {
     }
 
     fn range(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError> {
-        let merge = Merge {
-            pending: self.pending.range(keys.clone()).peekable(),
-            stored: self.index.iter(keys).peekable(),
-        };
-        merge.take(limit).collect()
-    }
-}
-
-/// Stored and pending rows in the order of their keys, the pending ones winning.
-struct Merge<'p, S: Iterator<Item = Result<Row, IndexError>>> {
-    pending: Peekable<btree_map::Range<'p, Vec<u8>, Option<IVec>>>,
-    stored: Peekable<S>,
-}
-
-impl<S: Iterator<Item = Result<Row, IndexError>>> Iterator for Merge<'_, S> {
-    type Item = Result<Row, IndexError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let pending_key = self.pending.peek().map(|(key, _)| key.as_slice());
-            let stored_key = match self.stored.peek() {
-                Some(Ok((key, _))) => Some(key.as_ref()),
-                Some(Err(_)) => return self.stored.next(),
-                None => None,
-            };
-            match (stored_key, pending_key) {
-                (Some(stored), Some(pending)) if stored == pending => {
-                    self.stored.next();
-                }
-                (Some(stored), Some(pending)) if stored < pending => return self.stored.next(),
-                (Some(_), None) => return self.stored.next(),
-                (None, None) => return None,
-                (_, Some(_)) => {
-                    if let Some((key, Some(value))) = self.pending.next() {
-                        return Some(Ok((key.as_slice().into(), value.clone())));
-                    }
-                }
-            }
-        }
+        let stored = self.index.iter(keys.clone());
+        Merge::new(&self.pending, keys, stored).take(limit).collect()
     }
 }
 

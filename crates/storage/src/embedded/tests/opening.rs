@@ -71,7 +71,7 @@ async fn another_stamp_opens_an_empty_store_only() {
     assert!(
         refused.contains(
             "was filled with wire profile service, and this start has vaultsandbox: use another data directory, \
-             or empty this one with `server store reset`"
+             or delete this one with all its mail"
         ),
         "{refused}"
     );
