@@ -18,8 +18,17 @@ const SENDERS: u32 = 4;
 /// Longer than an acknowledgement takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Lets the clients work, and kills the server at a random point.
-pub(crate) fn run(server: Daemon, ledger: &Ledger, dice: &mut Dice, round: u32) {
+/// How a server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By SIGKILL.
+    Killed,
+    /// By SIGTERM, under which it ends what is under way.
+    Asked,
+}
+
+/// Lets the clients work, and ends the server at a random point.
+pub(crate) fn run(server: Daemon, end: End, ledger: &Ledger, dice: &mut Dice, round: u32) {
     let mails = if dice.below(5) == 0 {
         dice.below(1_500)
     } else {
@@ -40,7 +49,10 @@ pub(crate) fn run(server: Daemon, ledger: &Ledger, dice: &mut Dice, round: u32) 
         }
         drop(rung);
         wait(&heard, mails, then);
-        server.kill();
+        let _ = match end {
+            End::Killed => server.kill(),
+            End::Asked => server.stop(),
+        };
         // Whoever rings now must not wait for somebody to listen.
         drop(heard);
     });
@@ -72,9 +84,9 @@ fn send_on(
         let recipients = recipients(dice);
         let message = message(dice, &format!("{name}-{n}"));
         ledger.sending(&message, &recipients);
-        expect(&peer.ask("MAIL FROM:<alice@sender.test>")?);
+        expect(&peer.ask("MAIL FROM:<alice@sender.test>")?)?;
         for recipient in &recipients {
-            expect(&peer.ask(&format!("RCPT TO:<{recipient}>"))?);
+            expect(&peer.ask(&format!("RCPT TO:<{recipient}>"))?)?;
         }
         let reply = peer.data(&message)?;
         ledger.stored(&message, stored_ids(&reply));
@@ -84,8 +96,13 @@ fn send_on(
     unreachable!("the connection ends before the numbers do")
 }
 
-fn expect(reply: &str) {
+/// A server that stops says so between transactions only, and then nothing is under way.
+fn expect(reply: &str) -> io::Result<()> {
+    if reply.starts_with("421 4.3.2 ") {
+        return Err(io::ErrorKind::ConnectionAborted.into());
+    }
     assert!(reply.starts_with("250 "), "{reply}");
+    Ok(())
 }
 
 /// One or several inboxes, plain and encrypted.

@@ -1,4 +1,5 @@
-//! The server is killed again and again while mail comes in, is marked and deleted: what was acknowledged stays.
+//! The server is killed again and again, and sometimes only stopped, while mail comes in, is marked and deleted: what
+//! was acknowledged stays.
 //!
 //! `RESTANTE_KILL_ROUNDS` says how often (3 without it), `RESTANTE_KILL_SEED` repeats the dice of a run that failed;
 //! how threads and the disk interleave is not repeated.
@@ -30,6 +31,7 @@ use restante_envelope::{DecapsulationKey, base64url};
 use daemon::Daemon;
 use dice::Dice;
 use ledger::Ledger;
+use load::End;
 use survey::{Depth, Survey};
 
 /// The keys of the clients by inbox.
@@ -47,7 +49,7 @@ const ADDRESSES: [&str; 4] = [
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
 #[test]
-fn what_was_acknowledged_outlives_kill_9() {
+fn what_was_acknowledged_outlives_every_end() {
     let rounds: u32 = variable("RESTANTE_KILL_ROUNDS").map_or(3, |rounds| rounds.parse().unwrap());
     let mut dice = match variable("RESTANTE_KILL_SEED") {
         Some(seed) => Dice::of(seed.parse().unwrap()),
@@ -58,7 +60,8 @@ fn what_was_acknowledged_outlives_kill_9() {
     let clients = create_inboxes(&server);
     let ledger = Ledger::default();
     for round in 0..rounds {
-        load::run(server, &ledger, &mut dice, round);
+        let end = if round % 3 == 2 { End::Asked } else { End::Killed };
+        load::run(server, end, &ledger, &mut dice, round);
         interrupt_starts(home.path(), &mut dice);
         server = Daemon::start(home.path(), &[]);
         assert!(

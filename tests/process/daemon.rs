@@ -146,6 +146,11 @@ impl Daemon {
         kill_process(self.process.pid, Signal::TERM).unwrap();
     }
 
+    /// Asks it to stop as a terminal does.
+    pub(crate) fn interrupt(&self) {
+        kill_process(self.process.pid, Signal::INT).unwrap();
+    }
+
     /// Ends it without a warning.
     pub(crate) fn kill(self) -> Ended {
         kill_process(self.process.pid, Signal::KILL).unwrap();

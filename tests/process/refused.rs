@@ -92,12 +92,7 @@ fn mail_of_one_wire_profile_is_not_opened_under_another() {
     server.stop();
 
     let line = line(home.path(), &[]);
-    for part in [
-        "wire profile vaultsandbox",
-        "service",
-        "another data directory",
-        "store reset",
-    ] {
+    for part in ["wire profile vaultsandbox", "service", "another data directory"] {
         assert!(line.contains(part), "{part} in {line}");
     }
     let server = Daemon::start(home.path(), &other);

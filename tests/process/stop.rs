@@ -66,7 +66,7 @@ fn a_second_signal_ends_it_at_once() {
     let mut sender = sender(&server);
     server.terminate();
     server.wait_for_log("stopping");
-    server.terminate();
+    server.interrupt();
     let ended = server.wait();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(ended.took < AT_ONCE, "{:?}", ended.took);
@@ -93,6 +93,16 @@ fn a_stalled_transaction_holds_it_for_the_grace_period_only() {
     // Container runtimes kill after ten seconds.
     assert!(ended.took < Duration::from_secs(10), "{:?}", ended.took);
     assert!(sender.reply().is_err(), "nothing was acknowledged");
+}
+
+#[test]
+fn a_terminal_stops_it_like_a_supervisor() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Daemon::start(home.path(), &[]);
+    server.interrupt();
+    let ended = server.wait();
+    assert!(ended.status.success() && ended.took < AT_ONCE, "{ended:?}");
+    assert!(!home.path().join("run/restante/server.json").exists());
 }
 
 #[test]
