@@ -508,3 +508,47 @@ fn an_idempotency_key_has_at_most_255_characters() {
         );
     }
 }
+
+#[test]
+fn equal_requests_at_the_same_time_create_one_inbox() {
+    let server = TestServer::start(&[]);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let requests: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| create_once(&server, "key", "{}").body))
+            .collect();
+        requests.into_iter().map(|request| request.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    let taken = json!({ "emailAddress": "bob@restante.test" });
+    let statuses: Vec<_> = std::thread::scope(|scope| {
+        let requests: Vec<_> = (0..8).map(|_| scope.spawn(|| server.create(&taken).status)).collect();
+        requests.into_iter().map(|request| request.join().unwrap()).collect()
+    });
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 201).count(),
+        1,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 409).count(),
+        7,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        server.get("/api/inboxes").json()["inboxes"].as_array().unwrap().len(),
+        2
+    );
+}
+
+#[test]
+fn an_idempotency_key_is_used_up_by_a_creation_only_and_survives_a_restart() {
+    let server = TestServer::start(&[]);
+    let body = r#"{"emailAddress":"bob@restante.test"}"#;
+    create_once(&server, "key", r#"{"ttl":59}"#).expect_status(400);
+    server.create_plain("bob@restante.test");
+    create_once(&server, "key", body).expect_status(409);
+    server.delete("/api/inboxes/bob@restante.test").expect_status(204);
+    let first = create_once(&server, "key", body).expect_status(201).body;
+    let server = TestServer::start_in(server.stop(), &[], Arc::new(restante_model::SystemClock));
+    assert_eq!(create_once(&server, "key", body).expect_status(201).body, first);
+}

@@ -1,8 +1,12 @@
 //! Emails of plain inboxes: records, lists, content, source, read flag, removal (interface, "Emails").
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
+use restante_model::Timestamp;
+use restante_testkit::FakeClock;
 use serde_json::{Value, json};
 
 use crate::harness::mail::{EMPTY, RICH};
@@ -275,4 +279,31 @@ fn each_recipient_has_an_email_of_its_own() {
     let raw = server.get(&format!("{EMAILS}/{}/raw", bob[0])).json();
     let raw = String::from_utf8(STANDARD.decode(raw["raw"].as_str().unwrap()).unwrap()).unwrap();
     assert!(!raw.contains("eve"), "no recipient learns of another: {raw}");
+}
+
+#[test]
+fn moments_are_those_of_the_clock_with_milliseconds_and_z() {
+    let clock = FakeClock::at(Timestamp::parse("2026-01-25T11:41:16.007Z").unwrap());
+    let server = TestServer::start_with_clock(&[], Arc::new(clock));
+    server.create_plain("bob@restante.test");
+    let id = server.send_raw("bob@restante.test", EMPTY);
+    let email = server.get(&format!("{EMAILS}/{id}")).json();
+    assert_eq!(email["receivedAt"], "2026-01-25T11:41:16.007Z");
+    assert_eq!(document(&email["metadata"])["receivedAt"], "2026-01-25T11:41:16.007Z");
+}
+
+#[test]
+fn a_body_that_is_no_message_is_kept_with_its_defects() {
+    let server = with_bob();
+    let junk = "no header at all\r\nContent-Type: multipart/mixed\r\n\u{1}\u{2}\r\n\r\n--\r\n";
+    let id = server.send_raw("bob@restante.test", junk);
+    let email = server.get(&format!("{EMAILS}/{id}")).expect_status(200).json();
+    assert_ne!(document(&email["parsed"])["defects"], json!([]));
+    let raw = server.get(&format!("{EMAILS}/{id}/raw")).expect_status(200).json();
+    assert!(
+        STANDARD
+            .decode(raw["raw"].as_str().unwrap())
+            .unwrap()
+            .ends_with(junk.as_bytes())
+    );
 }

@@ -287,7 +287,11 @@ fn mail_for_an_inbox_that_has_just_expired_is_refused() {
 fn inboxes_and_mail_survive_a_restart() {
     let server = TestServer::start(&[]);
     server.create_plain("bob@restante.test");
+    let id = server.send_raw("bob@restante.test", EMPTY);
     server.send_raw("bob@restante.test", EMPTY);
+    server
+        .patch(&format!("/api/inboxes/bob@restante.test/emails/{id}/read"))
+        .expect_status(204);
     let paths =
         ["", "/sync", "/emails?includeContent=true"].map(|rest| format!("/api/inboxes/bob@restante.test{rest}"));
     let before = paths.each_ref().map(|path| server.get(path).expect_status(200).body);

@@ -5,7 +5,7 @@ use restante_envelope::{DecapsulationKey, SealedPayload, VerifyingKey, WireProfi
 use serde_json::json;
 
 use crate::harness::mail::EMPTY;
-use crate::harness::{TestServer, shape};
+use crate::harness::{API_KEY, TestServer, shape};
 
 const PROFILE: (&str, &str) = ("WIRE_PROFILE", "vaultsandbox");
 
@@ -107,4 +107,23 @@ fn a_store_of_one_profile_does_not_open_under_the_other() {
     );
     assert!(refusal.contains("vaultsandbox"), "{refusal}");
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
+}
+
+#[test]
+fn a_repeated_request_for_a_taken_address_gets_the_first_alias() {
+    let server = TestServer::start(&[PROFILE]);
+    server.create_plain("bob@restante.test");
+    let create = || {
+        let headers = [
+            ("X-API-Key", API_KEY),
+            ("Content-Type", "application/json"),
+            ("Idempotency-Key", "key"),
+        ];
+        let body = r#"{"emailAddress":"bob@restante.test","encryption":"plain"}"#;
+        server
+            .bare_request("POST", "/api/inboxes", &headers, body)
+            .expect_status(201)
+            .body
+    };
+    assert_eq!(create(), create());
 }

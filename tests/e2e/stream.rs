@@ -312,3 +312,37 @@ fn a_stop_of_the_server_ends_streams() {
         "before the grace of a stop is over"
     );
 }
+
+#[test]
+fn a_client_that_does_not_keep_up_has_its_stream_ended_and_finds_the_rest_later() {
+    let (server, bob, eve) = with_two();
+    let mut slow = open(&server, &format!("?inboxes={bob}"));
+    // Together much more than the buffers of two sockets and the queue of the stream hold.
+    let large = format!("Subject: {}\r\n\r\n", "x".repeat(200_000));
+    let ids: Vec<_> = (0..100).map(|_| server.send_raw("bob@restante.test", &large)).collect();
+    // Another stream is silent for longer than the slow one is waited for.
+    let mut quiet = open(&server, &format!("?inboxes={eve}"));
+    quiet.next_piece().unwrap();
+    assert!(quiet.is_silent_for(Duration::from_secs(11)));
+    let heard: Vec<_> = std::iter::from_fn(|| slow.next_event()).map(|event| event.id).collect();
+    assert!(!heard.is_empty() && heard.len() < 100, "{} events", heard.len());
+    assert_eq!(heard, ids[..heard.len()]);
+    let mut again = open(
+        &server,
+        &format!("?inboxes={bob}&lastEventId={}", heard.last().unwrap()),
+    );
+    assert_eq!(next_ids(&mut again, 100 - heard.len()), ids[heard.len()..]);
+}
+
+#[test]
+fn head_shows_the_headers_of_a_stream_and_ends() {
+    let (server, bob, _) = with_two();
+    let key = format!("X-API-Key: {API_KEY}");
+    let head = format!("HEAD /api/events?inboxes={bob} HTTP/1.1");
+    let answer = socket::exchange(server.http, &[&head, "Host: localhost", &key], b"");
+    assert_eq!(socket::status(&answer), 200);
+    assert!(
+        answer.ends_with("\r\n\r\n") && answer.contains("text/event-stream"),
+        "{answer}"
+    );
+}
