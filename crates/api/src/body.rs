@@ -168,7 +168,34 @@ fn whole(number: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+    use futures_util::stream::{self, StreamExt as _};
+    use tokio::time::Instant;
+
     use super::*;
+
+    /// A request whose body says this and then never ends.
+    async fn unfinished(content_type: &'static str, begin: &'static [u8]) -> Option<ApiError> {
+        let begin = stream::once(std::future::ready(Ok::<_, std::io::Error>(Bytes::from_static(begin))));
+        let mut request = Request::new(Body::from_stream(begin.chain(stream::pending())));
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        JsonObject::from_request(request, &()).await.err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_end_is_late_after_30_seconds() {
+        let began = Instant::now();
+        assert_eq!(unfinished("application/json", b"{").await, Some(ApiError::LateBody));
+        assert_eq!(began.elapsed(), Duration::from_secs(30));
+        assert_eq!(unfinished("text/plain", b"{").await, Some(ApiError::MediaType));
+        assert_eq!(
+            began.elapsed(),
+            Duration::from_secs(30),
+            "its type is enough to refuse it"
+        );
+    }
 
     fn object(json: &str) -> JsonObject {
         let fields = serde_json::from_str(json).unwrap();
