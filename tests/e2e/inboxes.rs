@@ -218,6 +218,24 @@ fn deleting_all_inboxes_tells_how_many_there_were() {
 }
 
 #[test]
+fn an_expired_inbox_is_not_among_all_inboxes() {
+    let clock = Arc::new(FakeClock::at(Timestamp::parse("2026-01-25T11:41:16.000Z").unwrap()));
+    let server = TestServer::start_with_clock(&[], clock.clone());
+    for ttl in [60, 61, 62] {
+        server.create(&json!({ "ttl": ttl })).expect_status(201);
+    }
+    clock.advance(Duration::from_secs(61));
+    assert_eq!(
+        server.get("/api/inboxes").json()["inboxes"].as_array().unwrap().len(),
+        1
+    );
+    assert_eq!(
+        server.delete("/api/inboxes").expect_status(200).body,
+        r#"{"deleted":1}"#
+    );
+}
+
+#[test]
 fn deleting_all_inboxes_can_be_switched_off() {
     let server = TestServer::start(&[("LOCAL_ALLOW_CLEAR_ALL_INBOXES", "false")]);
     server.create_plain("bob@restante.test");

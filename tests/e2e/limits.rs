@@ -2,9 +2,11 @@
 
 use std::io::Read as _;
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::harness::mail::EMPTY;
 use crate::harness::{API_KEY, TestServer, shape, socket};
@@ -167,6 +169,18 @@ fn reading_slowly(server: &TestServer, path: &str) -> TcpStream {
     socket.read_exact(&mut status).unwrap();
     assert_eq!(status, *b"HTTP/1.1 200");
     socket
+}
+
+#[test]
+fn half_a_request_head_is_cut_after_10_seconds() {
+    let server = TestServer::start(&[]);
+    let mut socket = socket::connect(server.http);
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket::write(&mut socket, b"GET /api/check-key HT");
+    let began = Instant::now();
+    assert_eq!(socket::read_to_end(&mut socket), "");
+    let secs = began.elapsed().as_secs_f64();
+    assert!((9.5..15.0).contains(&secs), "{secs}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod emails;
 mod encrypted;
 mod gate;
 mod harness;
+mod idempotency;
 mod inboxes;
 mod key;
 mod limits;

@@ -113,7 +113,7 @@ fn an_event_of_an_encrypted_inbox_carries_the_sealed_metadata_only() {
 #[test]
 fn a_stream_hears_its_inboxes_and_no_other() {
     let (server, bob, eve) = with_two();
-    let mut both = open(&server, &format!("?inboxes={bob},{eve}"));
+    let mut both = open(&server, &format!("?inboxes={bob}%2C{eve}"));
     let mut one = open(&server, &format!("?inboxes={UNKNOWN},no-hash,%20{eve}%20,"));
     let first = server.send_raw("bob@restante.test", EMPTY);
     let second = server.send_raw("eve@restante.test", EMPTY);
