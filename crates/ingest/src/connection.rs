@@ -43,6 +43,22 @@ where
     connection.run(stop).await
 }
 
+/// Closes so that the last reply arrives: with unread bytes a close would be a reset, which can overtake it.
+pub(crate) async fn close<S>(stream: &mut S) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    stream.shutdown().await?;
+    let (mut rest, deadline) = ([0; 1024], Instant::now() + LINGER);
+    for _ in 0..LINGER_READS {
+        match timeout_at(deadline, stream.read(&mut rest)).await {
+            Ok(Ok(1..)) => {}
+            Ok(Ok(0) | Err(_)) | Err(_) => break,
+        }
+    }
+    Ok(())
+}
+
 struct Connection<'a, S> {
     stream: S,
     peer: SocketAddr,
@@ -80,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             }
             match self.feed(&buffer[..received]).await? {
                 Next::Read => {}
-                Next::Close => return self.close().await,
+                Next::Close => return close(&mut self.stream).await,
             }
         }
     }
@@ -155,20 +171,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     async fn leave(&mut self, farewell: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + self.ingest.limits.first_command;
         let _ = timeout_at(deadline, self.stream.write_all(farewell)).await;
-        self.close().await
-    }
-
-    /// Closes so that the last reply arrives: with unread bytes a close would be a reset, which can overtake it.
-    async fn close(&mut self) -> io::Result<()> {
-        self.stream.shutdown().await?;
-        let (mut rest, deadline) = ([0; 1024], Instant::now() + LINGER);
-        for _ in 0..LINGER_READS {
-            match timeout_at(deadline, self.stream.read(&mut rest)).await {
-                Ok(Ok(1..)) => {}
-                Ok(Ok(0) | Err(_)) | Err(_) => break,
-            }
-        }
-        Ok(())
+        close(&mut self.stream).await
     }
 
     /// Sets the buffer to what the phase needs.

@@ -104,9 +104,10 @@ async fn serve(stream: TcpStream, peer: SocketAddr, ingest: Arc<Ingest>, stop: C
     drop(place);
 }
 
-/// Says why and closes; a client that does not read has a second.
+/// Says why and closes; a client that does not read has a second, as has one that does not close.
 async fn refuse(mut stream: TcpStream, peer: SocketAddr) {
     tracing::debug!(%peer, "too many SMTP connections");
     let farewell = reply::too_many_connections().to_bytes();
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&farewell)).await;
+    let _ = connection::close(&mut stream).await;
 }

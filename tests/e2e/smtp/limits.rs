@@ -110,6 +110,18 @@ fn connections_beyond_the_cap_hear_421_until_one_ends() {
 }
 
 #[test]
+fn a_client_beyond_the_cap_that_talks_first_hears_why_too() {
+    let server = TestServer::start(&[("SMTP_MAX_CONNECTIONS", "1")]);
+    let _only = Peer::greeted(server.smtp);
+    for _ in 0..50 {
+        let mut hasty = Peer::connect(server.smtp).unwrap();
+        // What the server has not read when it closes would reset the connection and could overtake its answer.
+        let _ = hasty.send(b"EHLO client.test\r\nMAIL FROM:<a@sender.test>\r\n");
+        assert_eq!(hasty.rest(), "421 4.7.0 Too many connections, try again later\r\n");
+    }
+}
+
+#[test]
 fn recipients_beyond_the_cap_are_for_later() {
     let server = with_bob(&[("SMTP_MAX_RECIPIENTS", "1")]);
     server.create_plain("carol@restante.test");
