@@ -82,8 +82,13 @@ pub(crate) fn start_and_kill(home: &Path, after: Duration) {
 impl Daemon {
     /// Starts the server in its home and waits until it is ready.
     pub(crate) fn start(home: &Path, variables: &[(&str, &str)]) -> Self {
+        Self::start_by(command(home, variables), home, variables)
+    }
+
+    /// The same by a command of the test, which comes from [`command`] with these arguments.
+    pub(crate) fn start_by(command: Command, home: &Path, variables: &[(&str, &str)]) -> Self {
         let began = now();
-        let process = Process::spawn(command(home, variables));
+        let process = Process::spawn(command);
         process.said.wait_for("\n  API key ", &process.logged);
         let said = process.said.text();
         let address = |name: &str| {

@@ -16,3 +16,4 @@ mod restart;
 mod secrecy;
 mod start;
 mod stop;
+mod trouble;
