@@ -76,9 +76,8 @@ enum Next {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     async fn run(&mut self, stop: &CancellationToken) -> io::Result<()> {
-        let mut buffer = Vec::new();
+        let mut buffer = vec![0; COMMAND_BUFFER];
         loop {
-            self.size(&mut buffer);
             let deadline = self.deadline();
             let read = tokio::select! {
                 biased;
@@ -95,7 +94,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                 return Ok(());
             }
             match self.feed(&buffer[..received]).await? {
-                Next::Read => {}
+                Next::Read => self.size(&mut buffer, received),
                 Next::Close => return close(&mut self.stream).await,
             }
         }
@@ -174,15 +173,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         close(&mut self.stream).await
     }
 
-    /// Sets the buffer to what the phase needs.
-    fn size(&self, buffer: &mut Vec<u8>) {
-        let bytes = match self.session.phase() {
-            Phase::Data | Phase::Draining => DATA_BUFFER,
-            Phase::Connected | Phase::Commands | Phase::Closed => COMMAND_BUFFER,
-        };
-        if buffer.len() != bytes {
-            buffer.resize(bytes, 0);
-            buffer.shrink_to(bytes);
+    /// Sets the buffer for the next read: a message that filled the last one gets the large one, and gives it back at
+    /// its end. A short message never pays for it.
+    fn size(&self, buffer: &mut Vec<u8>, received: usize) {
+        match self.session.phase() {
+            Phase::Data | Phase::Draining if received == buffer.len() => buffer.resize(DATA_BUFFER, 0),
+            Phase::Data | Phase::Draining => {}
+            Phase::Connected | Phase::Commands | Phase::Closed => {
+                buffer.truncate(COMMAND_BUFFER);
+                buffer.shrink_to(COMMAND_BUFFER);
+            }
         }
     }
 
