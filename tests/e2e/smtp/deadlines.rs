@@ -7,7 +7,7 @@ const TIMEOUT: &str = "421 4.4.2 mx.restante.test Timeout, closing connection\r\
 
 #[test]
 fn an_idle_client_is_told_to_leave_and_one_in_its_message_is_not() {
-    let server = TestServer::start(&[("SMTP_SESSION_TIMEOUT", "300")]);
+    let server = TestServer::start(&[("SMTP_SESSION_TIMEOUT", "1000")]);
     server.create_plain("bob@restante.test");
     let mut sender = Peer::greeted(server.smtp);
     sender.open_transaction(&["bob@restante.test"]);

@@ -98,6 +98,30 @@ fn random_messages_come_back_byte_for_byte() {
 }
 
 #[test]
+fn a_message_whose_end_never_comes_is_not_stored() {
+    let server = TestServer::start(&[]);
+    server.create_plain(PLAIN);
+    for sent in [
+        &b"DATA\r\nhalf a message\r\n"[..],
+        b"DATA\r\nwhole but for its end\r\n.",
+        b"DATA\r\nwhole but for its end\r\n.\r",
+        b"DATA\r\nhalf an end\n.\n",
+        b"BDAT 10\r\n0123456789",
+        b"BDAT 10 LAST\r\n012345678",
+        b"BDAT 10\r\n0123456789BDAT 0 LAST",
+    ] {
+        let mut peer = Peer::greeted(server.smtp);
+        peer.open_transaction(&[PLAIN]);
+        peer.send(sent).unwrap();
+        peer.finish();
+        let said = peer.rest();
+        assert!(!said.contains("msg_"), "{}: {said}", sent.escape_ascii());
+        // The server has closed, so whatever it wanted to store is stored.
+        assert_eq!(stored::ids(&server, PLAIN), [""; 0], "{}", sent.escape_ascii());
+    }
+}
+
+#[test]
 fn line_ends_and_nul_in_addresses_and_names_reach_no_trace_field() {
     let server = TestServer::start(&[]);
     server.create_plain(PLAIN);
