@@ -1,6 +1,10 @@
 //! What every request passes and every answer carries: hosts, request ids, security headers, methods, routes, health.
 
+use std::net::TcpStream;
+use std::sync::Arc;
+
 use insta::assert_snapshot;
+use restante_model::SystemClock;
 
 use crate::harness::{API_KEY, TestServer, shape, socket};
 
@@ -183,4 +187,25 @@ fn head_is_get_without_the_body() {
     let answer = socket::exchange(server.http, &[head, "Host: localhost", &key], b"");
     assert_eq!(socket::status(&answer), 404);
     assert!(answer.ends_with("\r\n\r\n"), "{answer}");
+}
+
+#[test]
+fn a_request_under_way_is_finished_when_the_server_stops() {
+    let server = TestServer::start(&[]);
+    let http = server.http;
+    let mut socket = socket::connect(http);
+    let body = r#"{"emailAddress":"bob@restante.test"}"#;
+    let head = format!(
+        "POST /api/inboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    socket::write(&mut socket, head.as_bytes());
+    socket::read_until(&mut socket, "HTTP/1.1 100 Continue\r\n\r\n");
+    let stopping = std::thread::spawn(|| server.stop());
+    while TcpStream::connect(http).is_ok() {}
+    socket::write(&mut socket, body.as_bytes());
+    assert_eq!(socket::status(&socket::read_to_end(&mut socket)), 201);
+    let server = TestServer::start_in(stopping.join().unwrap(), &[], Arc::new(SystemClock));
+    server.get("/api/inboxes/bob@restante.test").expect_status(200);
 }

