@@ -1,4 +1,6 @@
 //! Whole-program tests: the real server over real sockets and files.
+//!
+//! JSON shapes are in `snapshots/`; `INSTA_UPDATE=always cargo test -p e2e` writes them anew, for the diff to be read.
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
