@@ -119,7 +119,7 @@ impl InboxAddress {
     /// # Errors
     /// The rule that the local part breaks, or [`AddressError::TooLong`].
     pub fn new(local: &str, domain: &Domain) -> Result<Self, AddressError> {
-        let local = local.to_lowercase();
+        let local = local.to_ascii_lowercase();
         if !(1..=LOCAL_PART_MAX).contains(&local.len()) {
             return Err(AddressError::LocalLength);
         }
@@ -252,6 +252,8 @@ mod tests {
             (long_local.as_str(), AddressError::LocalLength),
             ("a b@x.test", AddressError::LocalCharacter),
             ("é@x.test", AddressError::LocalCharacter),
+            // The Kelvin sign, whose lowercase is an ASCII letter.
+            ("\u{212a}@x.test", AddressError::LocalCharacter),
             (".a@x.test", AddressError::LocalEdge),
             ("a-@x.test", AddressError::LocalEdge),
             ("a..b@x.test", AddressError::LocalDots),
