@@ -276,6 +276,8 @@ pub struct StoredEmail {
     pub received_at: Timestamp,
     /// Whether it was marked as read.
     pub is_read: bool,
+    /// Bytes of all its parts in the store, wanted or not: with no parts wanted, its size costs no read of content.
+    pub bytes: u64,
     /// The wanted parts that it has.
     pub parts: Vec<(Part, Bytes)>,
 }

@@ -11,6 +11,7 @@ use crate::{AcceptError, ListPage, Part, Store};
 /// Runs every rule of this group.
 pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
     parts_come_back_as_they_were(&*open().await).await;
+    an_email_tells_the_size_of_all_its_parts(&*open().await).await;
     a_transaction_is_all_or_nothing(&*open().await).await;
     a_repeated_accept_is_harmless(&*open().await).await;
     mail_of_another_inbox_is_not_shown(&*open().await).await;
@@ -50,6 +51,33 @@ async fn parts_come_back_as_they_were(store: &dyn Store) {
         .unwrap()
         .unwrap();
     assert_eq!(metadata_only.parts.len(), 1);
+}
+
+async fn an_email_tells_the_size_of_all_its_parts(store: &dyn Store) {
+    let inbox = create(store, "sizes").await;
+    let mut new = email(&inbox, "sizes");
+    new.parts = vec![
+        (Part::Metadata, Bytes::from_static(&[1; 10])),
+        (Part::Parsed, Bytes::from_static(&[2; 200])),
+        (Part::Raw, Bytes::from_static(&[3; 3_000])),
+    ];
+    // What is queued for webhooks is no part of the email.
+    new.event = Some(Bytes::from_static(&[4; 40_000]));
+    let id = new.id;
+    store.accept(vec![new], START).await.unwrap();
+    for wanted in [[].as_slice(), &[Part::Metadata], &[Part::Raw, Part::RawSignature]] {
+        let found = store.email(inbox.key, id, wanted, START).await.unwrap().unwrap();
+        assert_eq!(found.bytes, 3_210, "{wanted:?}");
+    }
+    for part in [Part::ParsedSignature, Part::RawSignature, Part::RawSignature] {
+        let signature = Bytes::from_static(&[5; 3_309]);
+        assert!(store.attach(inbox.key, id, part, signature, START).await.unwrap());
+    }
+    store.mark_read(inbox.key, id, START).await.unwrap();
+    let found = store.email(inbox.key, id, &[], START).await.unwrap().unwrap();
+    assert_eq!(found.bytes, 3_210 + 2 * 3_309);
+    let page = store.list(inbox.key, everything(&[]), START).await.unwrap();
+    assert_eq!(page.emails[0].bytes, found.bytes);
 }
 
 async fn a_transaction_is_all_or_nothing(store: &dyn Store) {

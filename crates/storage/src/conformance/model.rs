@@ -387,6 +387,10 @@ fn assert_same(stored: &StoredEmail, id: EmailId, mail: &Mail) {
     assert_eq!((stored.id, stored.is_read), (id, mail.is_read));
     let parts: BTreeMap<Part, Bytes> = stored.parts.iter().cloned().collect();
     assert_eq!(parts, mail.parts);
+    assert_eq!(
+        stored.bytes,
+        parts.values().map(|bytes| bytes.len() as u64).sum::<u64>()
+    );
 }
 
 fn pick<T>(all: &[T], number: usize) -> Option<&T> {

@@ -135,6 +135,7 @@ fn accepted(view: &mut View<'_>, head: &Head, place: Place) -> Result<(), IndexE
         sequence: *sequence,
         is_read: false,
         signatures: 0,
+        bytes: parts.iter().map(|(_, blob)| u64::from(blob.len)).sum(),
         parts: parts.iter().map(|(part, blob)| (*part, blob.len, blob.crc)).collect(),
     };
     view.put(key::mail(inbox, email), &new);
@@ -202,6 +203,7 @@ fn attached(
         return Ok(());
     };
     mail.signatures |= signature_bit(part);
+    mail.bytes += u64::from(blob.len);
     view.put(key::mail(inbox, email), &mail);
     let signature = SignatureRow {
         place,

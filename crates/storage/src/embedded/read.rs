@@ -175,6 +175,7 @@ impl Shared {
             id: found.id,
             received_at: found.received_at,
             is_read: found.is_read,
+            bytes: found.bytes,
             parts: found.blobs.into_iter().map(read).collect::<Result<_, ReadError>>()?,
         })
     }
@@ -242,6 +243,8 @@ struct Found {
     id: EmailId,
     received_at: Timestamp,
     is_read: bool,
+    /// Of all parts, wanted or not.
+    bytes: u64,
     blobs: Vec<(Part, BlobAt)>,
 }
 
@@ -260,11 +263,12 @@ impl Found {
             id,
             received_at: Timestamp::from_unix_ms(mail.received_at),
             is_read: mail.is_read,
+            bytes: mail.bytes,
             blobs,
         })
     }
 
-    fn bytes(&self) -> usize {
+    fn wanted_bytes(&self) -> usize {
         self.blobs.iter().map(|(_, blob)| blob.len as usize).sum()
     }
 }
@@ -277,7 +281,7 @@ fn find_page(index: &Index, inbox: InboxKey, page: &ListPage) -> Result<(Vec<Fou
         let (name, value) = row?;
         let id = EmailId::from_bytes(key::last_id(&name).ok_or(IndexError::Missing)?);
         let email = Found::new(index, inbox, id, &decode::<MailRow>(&value)?, &page.parts)?;
-        bytes = bytes.saturating_add(email.bytes());
+        bytes = bytes.saturating_add(email.wanted_bytes());
         let is_full = found.len() >= page.max_rows || (bytes > page.max_bytes && !found.is_empty());
         if is_full {
             return Ok((found, true));

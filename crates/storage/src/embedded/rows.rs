@@ -23,7 +23,7 @@ use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 1;
+pub(super) const ROWS_VERSION: u32 = 2;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +103,8 @@ pub(super) struct MailRow {
     pub(super) is_read: bool,
     /// Which signatures have been attached: bit 0 parsed, bit 1 raw.
     pub(super) signatures: u8,
+    /// Bytes of all parts, attached signatures among them.
+    pub(super) bytes: u64,
     /// Part, length and checksum, in the order of the body.
     pub(super) parts: Vec<(Part, u32, u32)>,
 }

@@ -221,6 +221,9 @@ async fn a_damaged_part_is_told_when_it_is_read() {
     assert!(matches!(read(&[Part::Raw]).await, Err(ReadError::Damaged)));
     let metadata = read(&[Part::Metadata]).await.unwrap().unwrap();
     assert_eq!(text(&metadata, Part::Metadata).as_deref(), Some("metadata of kept"));
+    // Its size is told without a look at the content.
+    let size = "metadata of kept".len() + "raw of kept".len();
+    assert_eq!(read(&[]).await.unwrap().unwrap().bytes, size as u64);
     let page = store
         .list(filled.inboxes[0].key, everything(&[Part::Metadata]), START)
         .await
