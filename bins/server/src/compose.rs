@@ -143,6 +143,7 @@ async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn St
         profile: settings.wire_profile.to_string(),
         signing_key: fingerprint(secrets.signing_key.verifying_key().as_bytes()),
         event_key: base64url::encode(secrets.event_key.fingerprint()),
+        seal_mac_key: base64url::encode(secrets.seal_mac_key.fingerprint()),
     };
     let min_free_bytes = settings.storage.min_free_bytes;
     let config = EmbeddedConfig {

@@ -1,7 +1,10 @@
 //! What the server must keep to itself: the API key, the signing key, the keys of the store.
 //!
 //! Each lives in a file of the data directory that only its owner reads (0600), is made at the first start and never
-//! overwritten: whoever wants another one removes the file. None is ever shown; what a log may say is where it came from.
+//! overwritten. None is ever shown; what a log may say is where it came from.
+//!
+//! Whoever wants another API key removes its file. The signing key, the event key and the MAC key belong to the stored
+//! mail: their fingerprints are in the stamp of the store, and a store with inboxes does not open with others.
 //!
 //! Modules, in reading order: [`api_key`], [`signing`], [`key_file`].
 

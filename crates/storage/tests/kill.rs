@@ -37,6 +37,7 @@ fn config(dir: &Path) -> EmbeddedConfig {
         profile: "service".to_owned(),
         signing_key: String::new(),
         event_key: String::new(),
+        seal_mac_key: String::new(),
     };
     let mut config = EmbeddedConfig::new(dir.join("store"), stamp);
     // Small, so that kills meet the start of segments too.

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use restante_envelope::{DecapsulationKey, SigningKey, WireProfile, base64url};
 use restante_inbox::{
-    ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, InboxPolicy, Inboxes, Parts,
-    Recipient, SealKeys,
+    Budget, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, InboxPolicy, Inboxes,
+    Parts, Recipient, SealKeys,
 };
 use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
 use zeroize::Zeroizing;
+
+/// Memory for sealing.
+pub(crate) const SEALING_BYTES: usize = 1024 * 1024;
 
 pub(crate) struct Fixture {
     pub(crate) inboxes: Inboxes,
@@ -48,18 +51,20 @@ impl Fixture {
             profile: "service".into(),
             signing_key: "s".into(),
             event_key: "e".into(),
+            seal_mac_key: "m".into(),
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
         let inboxes = Inboxes::new(Parts {
             store: Arc::new(store),
-            bus: Bus::new(),
+            bus: Bus::starting_after(0),
             clock: clock.clone(),
             policy,
             keys: SealKeys {
                 signing: SigningKey::generate(),
                 mac: Zeroizing::new([7; 32]),
             },
+            sealing: Budget::new(SEALING_BYTES),
         });
         Self {
             inboxes,
@@ -90,7 +95,7 @@ impl Fixture {
 
     /// Stores a message for inboxes and announces it.
     pub(crate) async fn deposit(&self, to: &[&Arc<Inbox>], raw: &str) -> Vec<EmailId> {
-        let prepared = self.inboxes.prepare(&self.message(to, raw));
+        let prepared = self.inboxes.prepare(self.message(to, raw)).await.unwrap();
         let announcement = self.inboxes.deposit(prepared).await.unwrap();
         announcement.ids().collect()
     }

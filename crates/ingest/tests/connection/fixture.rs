@@ -40,6 +40,7 @@ impl Fixture {
             profile: "service".into(),
             signing_key: "s".into(),
             event_key: "e".into(),
+            seal_mac_key: "m".into(),
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));

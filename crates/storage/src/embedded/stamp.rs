@@ -22,6 +22,8 @@ pub struct Stamp {
     pub signing_key: String,
     /// The fingerprint of the key that seals queued events.
     pub event_key: String,
+    /// The fingerprint of the key that authenticates sealed parts until they are signed.
+    pub seal_mac_key: String,
 }
 
 impl Stamp {
@@ -31,6 +33,7 @@ impl Stamp {
             ("wire profile", &stored.profile, &self.profile),
             ("signing key", &stored.signing_key, &self.signing_key),
             ("event key", &stored.event_key, &self.event_key),
+            ("seal MAC key", &stored.seal_mac_key, &self.seal_mac_key),
         ]
         .into_iter()
         .find(|(_, stored, ours)| stored != ours)
@@ -75,6 +78,7 @@ fn parse(text: &str) -> Stamped {
             profile: value(lines.next(), "profile")?,
             signing_key: value(lines.next(), "signing-key")?,
             event_key: value(lines.next(), "event-key")?,
+            seal_mac_key: value(lines.next(), "seal-mac-key")?,
         })
     })();
     stamp.map_or_else(|| Stamped::OtherFormat("unknown".to_owned()), Stamped::Ours)
@@ -86,9 +90,12 @@ pub(super) fn write(dir: &Path, stamp: &Stamp) -> io::Result<()> {
         profile,
         signing_key,
         event_key,
+        seal_mac_key,
     } = stamp;
-    let text =
-        format!("{FIRST_LINE}\nformat {FORMAT}\nprofile {profile}\nsigning-key {signing_key}\nevent-key {event_key}\n");
+    let text = format!(
+        "{FIRST_LINE}\nformat {FORMAT}\nprofile {profile}\nsigning-key {signing_key}\n\
+         event-key {event_key}\nseal-mac-key {seal_mac_key}\n"
+    );
     replace(dir, FILE, text.as_bytes())
 }
 
@@ -116,6 +123,7 @@ mod tests {
             profile: "service".to_owned(),
             signing_key: "ab cd".to_owned(),
             event_key: String::new(),
+            seal_mac_key: "gh".to_owned(),
         }
     }
 
@@ -132,6 +140,10 @@ mod tests {
         let cases = [
             ("restante-store\nformat 2\n", "2"),
             ("restante-store\nformat 1\nprofile service\n", "unknown"),
+            (
+                "restante-store\nformat 1\nprofile service\nsigning-key a\nevent-key b\n",
+                "unknown",
+            ),
             ("something else\nformat 1\n", "unknown"),
             ("", "unknown"),
         ];
@@ -144,10 +156,17 @@ mod tests {
     fn the_first_difference_is_named() {
         let other = Stamp {
             signing_key: "ef".to_owned(),
+            seal_mac_key: "ij".to_owned(),
             ..stamp()
         };
         assert_eq!(stamp().difference(&stamp()), None);
         let difference = stamp().difference(&other);
         assert_eq!(difference, Some(("signing key", "ef".to_owned(), "ab cd".to_owned())));
+        let other_mac = Stamp {
+            signing_key: stamp().signing_key,
+            ..other
+        };
+        let difference = stamp().difference(&other_mac);
+        assert_eq!(difference, Some(("seal MAC key", "ij".to_owned(), "gh".to_owned())));
     }
 }

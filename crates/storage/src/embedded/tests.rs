@@ -18,6 +18,7 @@ pub(super) fn stamp() -> Stamp {
         profile: "service".to_owned(),
         signing_key: "one".to_owned(),
         event_key: "two".to_owned(),
+        seal_mac_key: "three".to_owned(),
     }
 }
 

@@ -87,6 +87,29 @@ async fn another_stamp_opens_an_empty_store_only() {
     drop(Embedded::open(&ours).unwrap());
 }
 
+#[tokio::test]
+async fn a_replaced_key_stops_the_start_of_a_store_with_inboxes() {
+    let dir = tempfile::tempdir().unwrap();
+    let ours = config(dir.path());
+    let store = Embedded::open(&ours).unwrap();
+    create(&store, "sealed").await;
+    drop(store);
+    type Replace = fn(&mut Stamp) -> &mut String;
+    let keys: [(&str, Replace); 3] = [
+        ("signing key one", |stamp| &mut stamp.signing_key),
+        ("event key two", |stamp| &mut stamp.event_key),
+        ("seal MAC key three", |stamp| &mut stamp.seal_mac_key),
+    ];
+    for (stored, replaced) in keys {
+        let mut other = ours.clone();
+        *replaced(&mut other.stamp) = "other".to_owned();
+        let refused = line(Embedded::open(&other));
+        let expected = format!("was filled with {stored}, and this start has other:");
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    Embedded::open(&ours).unwrap();
+}
+
 #[test]
 fn only_the_owner_may_look_inside() {
     use std::os::unix::fs::PermissionsExt;
