@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use restante_api::{Api, ApiSettings, HttpServer, KeyDigest};
-use restante_envelope::{base64url, digest};
-use restante_inbox::{InboxPolicy, Inboxes, Parts, SealKeys};
+use restante_envelope::{Algs, base64url, digest};
+use restante_inbox::{Budget, InboxPolicy, Inboxes, Parts, SealKeys};
 use restante_ingest::{Ingest, IngestLimits, Listener};
 use restante_model::Clock;
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
-use restante_wire::{Algs, ServerInfo};
+use restante_wire::ServerInfo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -58,10 +58,11 @@ impl RunningServer {
         };
         let parts = Parts {
             store: Arc::clone(&store),
-            bus: Bus::new(),
+            bus: Bus::starting_after(store.last_sequence().await.map_err(StartError::StoreRead)?),
             clock: Arc::clone(&clock),
             policy: policy(settings),
             keys,
+            sealing: Budget::new(bytes(settings.smtp.max_inflight_bytes)),
         };
         let inboxes = Inboxes::new(parts);
         let info = server_info(settings, &inboxes);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use restante_storage::OpenError;
+use restante_storage::{OpenError, ReadError};
 
 use crate::secrets::SecretError;
 use crate::settings::SettingErrors;
@@ -45,6 +45,9 @@ pub enum StartError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(OpenError),
+    /// The store opens but cannot be read.
+    #[error(transparent)]
+    StoreRead(ReadError),
     /// A task that must run as long as the server has ended.
     #[error("{0} ended unasked; the log says why")]
     TaskEnded(&'static str),
@@ -62,6 +65,7 @@ impl StartError {
             | Self::Secret(_)
             | Self::Listen { .. }
             | Self::Store(_)
+            | Self::StoreRead(_)
             | Self::TaskEnded(_)
             | Self::Runtime(_) => ExitCode::FAILURE,
         }

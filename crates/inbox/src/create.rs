@@ -68,7 +68,7 @@ pub enum FieldError {
     #[error("clientKemPk must be a string")]
     KeyNotText,
     /// Not a usable ML-KEM-768 key.
-    #[error("clientKemPk {0}")]
+    #[error("clientKemPk is {0}")]
     Key(KeyError),
     /// The policy leaves no choice.
     #[error("encryption cannot be chosen: the server's encryption policy is '{0}'")]

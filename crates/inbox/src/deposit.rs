@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
@@ -12,9 +13,9 @@ use restante_model::{AuthResults, EmailId, Inbox, InboxMode, SessionFacts};
 use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Part};
 
 use crate::parts::Facts;
-use crate::{Inboxes, content, parts};
+use crate::{Inboxes, Reservation, content, parts};
 
-/// Messages up to this size, for plain inboxes only, are prepared in microseconds.
+/// Messages up to this size are prepared at once when no recipient's inbox is encrypted.
 const LIGHT_BYTES: usize = 64 * 1024;
 
 /// A message and whom it is for.
@@ -40,19 +41,35 @@ pub struct Recipient {
 }
 
 impl Deposit {
-    /// Whether [`Inboxes::prepare`] is quick enough to run between two reads of a socket.
-    pub fn is_light(&self) -> bool {
-        self.raw.len() <= LIGHT_BYTES && self.recipients.iter().all(|to| !to.inbox.mode.is_encrypted())
+    fn sealed_copies(&self) -> usize {
+        self.recipients.iter().filter(|to| to.inbox.mode.is_encrypted()).count()
+    }
+
+    /// Whether it is prepared in microseconds, between two reads of a socket.
+    fn is_light(&self) -> bool {
+        self.raw.len() <= LIGHT_BYTES && self.sealed_copies() == 0
+    }
+
+    /// Memory that sealing takes beside the message: two sealed parts of up to one and a half times its size for each
+    /// copy, and once what was decoded of it.
+    fn sealing_bytes(&self, all: usize) -> usize {
+        match self.sealed_copies() {
+            0 => 0,
+            // One that alone needs more than there is gets all of it: it must be possible to send it.
+            1 => self.raw.len().saturating_mul(5).min(all),
+            copies => self.raw.len().saturating_mul(3 * copies + 2),
+        }
     }
 }
 
-/// Emails that are ready to be stored.
+/// Emails that are ready to be stored, with the memory that they hold.
 #[derive(Debug)]
 pub struct Prepared {
     emails: Vec<NewEmail>,
+    _memory: Reservation,
 }
 
-/// Why a message was not stored. Nothing of it is.
+/// Why a message was not stored. Nothing of it is, unless the store cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DepositError {
     /// An inbox expired or was removed after its RCPT.
@@ -84,15 +101,34 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        for arrival in &self.arrivals {
-            self.bus.publish(*arrival);
-        }
+        self.bus.publish(&self.arrivals);
     }
 }
 
 impl Inboxes {
     /// Parses the message and, for encrypted inboxes, seals it: the part of a deposit that costs time but does no IO.
-    pub fn prepare(&self, deposit: &Deposit) -> Prepared {
+    ///
+    /// # Errors
+    /// [`DepositError::NoRoom`] when there is no memory for the sealed copies, [`DepositError::Unavailable`] when the
+    /// work panics.
+    pub async fn prepare(&self, deposit: Deposit) -> Result<Prepared, DepositError> {
+        if deposit.is_light() {
+            return self.prepare_now(&deposit);
+        }
+        let (inboxes, size) = (self.clone(), deposit.raw.len());
+        let prepared = self.shared.lanes.run(size, move || inboxes.prepare_now(&deposit)).await;
+        prepared.unwrap_or_else(|error| {
+            tracing::error!(%error, size, "a message could not be prepared");
+            Err(DepositError::Unavailable)
+        })
+    }
+
+    fn prepare_now(&self, deposit: &Deposit) -> Result<Prepared, DepositError> {
+        let sealing = &self.shared.sealing;
+        let mut memory = sealing.empty_reservation();
+        if !memory.grow(deposit.sealing_bytes(sealing.all())) {
+            return Err(DepositError::NoRoom);
+        }
         let message = Message {
             raw: &deposit.raw,
             summary: restante_message::summary(&deposit.raw),
@@ -104,27 +140,34 @@ impl Inboxes {
             .filter(|to| seen.insert(to.inbox.key))
             .map(|to| self.new_email(to, &deposit.facts, &message))
             .collect();
-        Prepared { emails }
+        Ok(Prepared {
+            emails,
+            _memory: memory,
+        })
     }
 
     /// Stores prepared emails in one step; they are durable when this returns.
     ///
     /// # Errors
-    /// Every variant of [`DepositError`]; no email is stored then.
+    /// [`DepositError::Gone`], [`DepositError::NoRoom`]: no email is stored. [`DepositError::Unavailable`]: perhaps.
     pub async fn deposit(&self, prepared: Prepared) -> Result<Announcement, DepositError> {
-        let arrivals = self
-            .store()
-            .accept(prepared.emails, self.now())
-            .await
-            .map_err(|error| match error {
-                AcceptError::Gone => DepositError::Gone,
-                AcceptError::NoRoom => DepositError::NoRoom,
-                AcceptError::Unavailable(_) => DepositError::Unavailable,
-            })?;
-        Ok(Announcement {
-            arrivals,
-            bus: self.shared.bus.clone(),
-        })
+        let accepted = self.store().accept(prepared.emails, self.now()).await;
+        let arrivals = accepted.map_err(|error| match error {
+            AcceptError::Gone => DepositError::Gone,
+            AcceptError::NoRoom => DepositError::NoRoom,
+            AcceptError::Unavailable(_) => {
+                self.shared.is_unsure.store(true, Ordering::Release);
+                DepositError::Unavailable
+            }
+        })?;
+        let bus = self.shared.bus.clone();
+        if let Some(first) = arrivals.first()
+            && self.shared.is_unsure.swap(false, Ordering::AcqRel)
+        {
+            // What was stored before without an answer is in the store now, and nobody will announce it.
+            bus.skip_to(first.sequence - 1);
+        }
+        Ok(Announcement { arrivals, bus })
     }
 
     fn new_email(&self, to: &Recipient, facts: &SessionFacts, message: &Message<'_>) -> NewEmail {

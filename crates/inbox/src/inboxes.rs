@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use quick_cache::Weighter;
@@ -12,7 +13,8 @@ use restante_storage::{Bus, Store};
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
-use crate::InboxPolicy;
+use crate::lanes::Lanes;
+use crate::{Budget, InboxPolicy};
 
 /// Memory for parsed content of plain inboxes that is kept for the next read, in bytes.
 const PARSED_CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -52,6 +54,8 @@ pub struct Parts {
     pub policy: InboxPolicy,
     /// What sealed mail is signed with.
     pub keys: SealKeys,
+    /// Memory for messages being sealed.
+    pub sealing: Budget,
 }
 
 pub(crate) struct Shared {
@@ -60,9 +64,13 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: InboxPolicy,
     pub(crate) keys: SealKeys,
+    pub(crate) sealing: Budget,
+    pub(crate) lanes: Lanes,
     pub(crate) parsed: Cache<EmailId, Bytes, ByBytes>,
     /// Wakes the expiry task: an inbox was made or removed.
     pub(crate) expiry_changed: Notify,
+    /// Set when a deposit may have stored what nobody announced.
+    pub(crate) is_unsure: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -91,6 +99,7 @@ impl Inboxes {
             clock,
             policy,
             keys,
+            sealing,
         } = parts;
         let parsed = Cache::with_weighter(PARSED_CACHE_ITEMS, PARSED_CACHE_BYTES, ByBytes);
         let expiry_changed = Notify::new();
@@ -101,8 +110,11 @@ impl Inboxes {
                 clock,
                 policy,
                 keys,
+                sealing,
+                lanes: Lanes::new(),
                 parsed,
                 expiry_changed,
+                is_unsure: AtomicBool::new(false),
             }),
         }
     }

@@ -10,17 +10,20 @@
 //! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`remove`],
 //! [`expire`], [`watch`].
 
+pub mod budget;
 pub mod content;
 pub mod create;
 pub mod deposit;
 pub mod expire;
 pub mod inboxes;
+mod lanes;
 mod parts;
 pub mod policy;
 pub mod read;
 pub mod remove;
 pub mod watch;
 
+pub use budget::{Budget, Reservation};
 pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
 pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};

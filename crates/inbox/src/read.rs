@@ -196,7 +196,18 @@ impl Inboxes {
             .emails
             .into_iter()
             .map(|email| self.view(inbox, email, request.include_content));
-        let emails = stream::iter(views).buffered(VIEWS_AT_ONCE).try_collect().await?;
+        let views = stream::iter(views)
+            .buffered(VIEWS_AT_ONCE)
+            .filter_map(async |view| match view {
+                // One that cannot be read must not keep the others from their reader.
+                Err(ReadError::Damaged(email)) => {
+                    let email = email.map(|id| id.to_string());
+                    tracing::error!(email, inbox = %inbox.address, "a stored email is damaged: no list shows it");
+                    None
+                }
+                view => Some(view),
+            });
+        let emails = views.try_collect().await?;
         Ok(EmailList {
             emails,
             more: page.more,
@@ -298,8 +309,9 @@ impl Inboxes {
         }
         let facts = Facts::from_bytes(required(email, Part::Facts)?).map_err(damaged(email.id))?;
         let raw = required(email, Part::Raw)?.clone();
+        let raw_bytes = raw.len();
         let make = move || content::json(&content::parsed_content(restante_message::parse(&raw), facts.auth));
-        let parsed = blocking(make).await?;
+        let parsed = self.off_thread(raw_bytes, make).await?;
         self.shared.parsed.insert(email.id, parsed.clone());
         Ok(parsed)
     }
@@ -313,12 +325,12 @@ impl Inboxes {
             let signature = parts::signature_from_bytes(signature).map_err(damaged(email.id))?;
             return Ok(self.payload(sealed, part.payload(), signature));
         }
-        let inboxes = self.clone();
+        let (inboxes, sealed_bytes) = (self.clone(), sealed.as_bytes().len());
         let sign = move || {
             let signature = sealed.sign(inboxes.policy().profile, part.payload(), &inboxes.shared.keys.signing);
             (sealed, signature)
         };
-        let (sealed, signature) = blocking(sign).await?;
+        let (sealed, signature) = self.off_thread(sealed_bytes, sign).await?;
         let kept = Bytes::copy_from_slice(signature.as_bytes());
         if self
             .store()
@@ -330,6 +342,17 @@ impl Inboxes {
             tracing::warn!(email = %email.id, "a signature could not be kept");
         }
         Ok(self.payload(sealed, part.payload(), signature))
+    }
+
+    /// Runs work on so many bytes in its lane, off the async threads.
+    async fn off_thread<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ReadError> {
+        // The work does not panic; the pool refuses only while the process stops.
+        let done = self.shared.lanes.run(bytes, work).await;
+        done.map_err(|_| ReadError::Unavailable)
     }
 
     fn payload(&self, sealed: Sealed, part: PayloadPart, signature: Signature) -> SealedPayload {
@@ -382,12 +405,4 @@ fn required(email: &StoredEmail, part: Part) -> Result<&Bytes, ReadError> {
 
 fn damaged(id: EmailId) -> impl Fn(Damaged) -> ReadError {
     move |Damaged| ReadError::Damaged(Some(id))
-}
-
-/// Runs work that costs time off the async threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ReadError> {
-    // The work does not panic; the pool refuses only while the process stops.
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| ReadError::Unavailable)
 }

@@ -1,6 +1,6 @@
 //! Watching: the arrivals of some inboxes, live, with what was missed since an email sent first.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use restante_model::{EmailId, Inbox, InboxHash, InboxKey};
@@ -11,8 +11,6 @@ use crate::{Inboxes, ReadError};
 
 /// Missed arrivals of one inbox that are read from the store at once.
 const MISSED_CHUNK: usize = 64;
-/// After so many live arrivals the watch turns to the store instead of remembering each.
-const REMEMBERED: usize = 4096;
 
 /// Why a watch could not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,28 +36,21 @@ pub struct Watched {
 
 /// A live subscription to some inboxes, each in the life it had when the watch began.
 ///
-/// No arrival comes twice, and none is lost: a watch that lags reads the store.
+/// Arrivals come in the order of their commits, none twice and none lost: a watch that lags reads the store.
+/// So one sequence, the cursor, says what was told, and a client that comes back with the last email it heard of goes
+/// on behind it.
 /// Memory is bounded, however many emails arrive or were missed.
 #[derive(Debug)]
 pub struct Watch {
     inboxes: Inboxes,
     watched: HashMap<InboxKey, Arc<Inbox>>,
     subscription: Subscription,
-    missed: Missed,
-    /// What the store is asked for begins after this sequence: earlier emails are told, or older than the watch.
-    settled: u64,
-    /// Live arrivals up to this sequence are told already, or will be read from the store.
-    floor: u64,
-    /// Live arrivals above the floor that are told already.
-    told: HashSet<EmailId>,
-}
-
-/// Arrivals to read from the store: those after the sequence `after` and up to `until`, in commit order.
-#[derive(Debug, Default)]
-struct Missed {
-    after: u64,
+    /// Everything up to this sequence is told, or is in `missed`.
+    cursor: u64,
+    /// Up to this sequence the store is read; from there on the bus tells.
     until: u64,
-    ready: VecDeque<Arrival>,
+    /// Read from the store and not told yet.
+    missed: VecDeque<Arrival>,
 }
 
 impl Inboxes {
@@ -81,20 +72,18 @@ impl Inboxes {
         if watched.is_empty() {
             return Err(WatchError::NoInbox);
         }
-        // Subscribed before the store is asked, so that nothing falls between the two.
         let subscription = self.shared.bus.subscribe(watched.keys().copied().collect());
+        let position = subscription.position();
         let mut watch = Watch {
             inboxes: self.clone(),
             watched,
             subscription,
-            missed: Missed::default(),
-            settled: self.store().last_sequence().await.map_err(ReadError::from)?,
-            floor: 0,
-            told: HashSet::new(),
+            cursor: position,
+            until: position,
+            missed: VecDeque::new(),
         };
         if let Some(sequence) = watch.sequence_of(after).await? {
-            watch.settled = sequence;
-            watch.catch_up().await?;
+            watch.cursor = sequence;
         }
         Ok(watch)
     }
@@ -107,82 +96,55 @@ impl Watch {
     /// [`ReadError`] when the store cannot be read: the watch should end, and its client come back.
     pub async fn next(&mut self) -> Result<Watched, ReadError> {
         loop {
-            let arrival = match self.next_missed().await? {
-                Some(arrival) => arrival,
-                None => self.next_live().await?,
-            };
+            let arrival = self.next_arrival().await?;
             let Some(inbox) = self.watched.get(&arrival.inbox) else {
                 continue;
             };
-            // An email that was deleted meanwhile is no longer an arrival.
-            if let Some(content) = self.inboxes.headline(inbox, arrival.email).await? {
-                return Ok(Watched {
-                    inbox: inbox.hash,
-                    email: arrival.email,
-                    content,
-                });
+            match self.inboxes.headline(inbox, arrival.email).await {
+                Ok(Some(content)) => {
+                    return Ok(Watched {
+                        inbox: inbox.hash,
+                        email: arrival.email,
+                        content,
+                    });
+                }
+                // An email that was deleted meanwhile is no longer an arrival.
+                Ok(None) => {}
+                // One that cannot be read must not keep its client from those behind it.
+                Err(ReadError::Damaged(_)) => {
+                    tracing::error!(email = %arrival.email, "a stored email is damaged: no stream tells it");
+                }
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// The next live arrival that was not told yet.
-    async fn next_live(&mut self) -> Result<Arrival, ReadError> {
+    async fn next_arrival(&mut self) -> Result<Arrival, ReadError> {
         loop {
-            let notice = self.subscription.next().await.ok_or(ReadError::Unavailable)?;
-            match notice {
-                Notice::Mail(arrival) if arrival.sequence <= self.floor => {}
-                Notice::Mail(arrival) if self.told.len() < REMEMBERED => {
-                    if self.told.insert(arrival.email) {
-                        return Ok(arrival);
-                    }
-                }
-                Notice::Mail(_) | Notice::Gap => {
-                    self.catch_up().await?;
-                    if let Some(arrival) = self.next_missed().await? {
-                        return Ok(arrival);
-                    }
-                }
+            if let Some(arrival) = self.missed.pop_front() {
+                return Ok(arrival);
             }
-        }
-    }
-
-    /// Turns to the store for everything that is committed but not told.
-    async fn catch_up(&mut self) -> Result<(), ReadError> {
-        let until = self.inboxes.store().last_sequence().await?;
-        self.missed = Missed {
-            after: self.settled,
-            until,
-            ready: VecDeque::new(),
-        };
-        (self.settled, self.floor) = (until, until);
-        Ok(())
-    }
-
-    async fn next_missed(&mut self) -> Result<Option<Arrival>, ReadError> {
-        loop {
-            while let Some(arrival) = self.missed.ready.pop_front() {
-                if !self.told.contains(&arrival.email) {
-                    return Ok(Some(arrival));
-                }
+            if self.cursor < self.until {
+                self.read_missed().await?;
+                continue;
             }
-            if self.missed.after >= self.missed.until {
-                if self.missed.until > 0 {
-                    // Everything that was told is now at or below the floor.
-                    self.told.clear();
-                    self.missed = Missed::default();
+            match self.subscription.next().await.ok_or(ReadError::Unavailable)? {
+                Notice::Mail(arrival) if arrival.sequence > self.cursor => {
+                    self.cursor = arrival.sequence;
+                    return Ok(arrival);
                 }
-                return Ok(None);
+                Notice::Mail(_) => {}
+                Notice::Gap => self.until = self.inboxes.shared.bus.position(),
             }
-            self.read_missed().await?;
         }
     }
 
     /// Reads the next stretch of the commit order in which every watched inbox is complete.
     async fn read_missed(&mut self) -> Result<(), ReadError> {
         let (store, now) = (self.inboxes.store(), self.inboxes.now());
-        let (mut arrivals, mut end) = (Vec::new(), self.missed.until);
+        let (mut arrivals, mut end) = (Vec::new(), self.until);
         for inbox in self.watched.keys() {
-            let chunk = store.arrivals(*inbox, self.missed.after, MISSED_CHUNK, now).await?;
+            let chunk = store.arrivals(*inbox, self.cursor, MISSED_CHUNK, now).await?;
             if chunk.len() == MISSED_CHUNK {
                 end = end.min(chunk.last().map_or(end, |last| last.sequence));
             }
@@ -190,8 +152,8 @@ impl Watch {
         }
         arrivals.retain(|arrival| arrival.sequence <= end);
         arrivals.sort_unstable_by_key(|arrival| arrival.sequence);
-        self.missed.ready = arrivals.into();
-        self.missed.after = end;
+        self.missed = arrivals.into();
+        self.cursor = end;
         Ok(())
     }
 

@@ -22,18 +22,7 @@ impl Ingest {
             recipients,
         };
         let size = deposit.raw.len();
-        let prepared = if deposit.is_light() {
-            self.inboxes.prepare(&deposit)
-        } else {
-            let inboxes = self.inboxes.clone();
-            self.lanes
-                .run(size, move || inboxes.prepare(&deposit))
-                .await
-                .map_err(|error| {
-                    tracing::error!(%error, %peer, size, "a message could not be prepared");
-                    reply::storage_trouble()
-                })?
-        };
+        let prepared = self.inboxes.prepare(deposit).await.map_err(reply::deposit)?;
         let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
         tracing::debug!(%peer, size, ids = ?announcement.ids().map(|id| id.to_string()).collect::<Vec<_>>(), "stored");
         Ok(announcement)

@@ -2,15 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
-use restante_inbox::Announcement;
+use restante_inbox::{Announcement, Reservation};
 use restante_smtp::{Action, Answer, CloseReason, Phase, Session, Transaction};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Reservation;
 use crate::listener::Ingest;
 use crate::reply;
 
@@ -21,6 +21,9 @@ const DATA_BUFFER: usize = 64 * 1024;
 /// What a client still sends after the last reply is read and dropped for so long, and not beyond 64 KiB.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_READS: usize = 64;
+
+/// Arrivals are told in the order of their commits, so none may wait longer than this for its 250 to be taken.
+const ANNOUNCE_WITHIN: Duration = Duration::from_millis(50);
 
 /// Serves one client until it leaves, misses a deadline, or the server stops.
 ///
@@ -151,9 +154,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             }
         };
         drop(held);
-        let flushed = self.flush().await;
+        self.answer(announcement).await
+    }
+
+    /// Writes the 250 and announces; a client that does not take it holds back nothing that was stored after.
+    async fn answer(&mut self, announcement: Option<Announcement>) -> io::Result<()> {
+        let (output, now) = (self.session.take_output(), Instant::now());
+        let mut write = pin!(self.stream.write_all(&output));
+        let written = timeout_at(now + ANNOUNCE_WITHIN, write.as_mut()).await;
         drop(announcement);
-        flushed
+        match written {
+            Ok(written) => written,
+            Err(_) => timeout_at(now + self.ingest.limits.idle, write)
+                .await
+                .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+        }
     }
 
     /// Writes the replies that have gathered, in one write.

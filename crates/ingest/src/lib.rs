@@ -4,12 +4,10 @@
 //! It knows the inboxes by their use cases only, and nothing of HTTP.
 //!
 //! Modules, in reading order: [`listener`] accepts sockets, [`connection`] drives one, `accept` takes a complete
-//! transaction to the inboxes, `reply` is the one table of refusals, [`limits`], `budget`, `lanes`.
+//! transaction to the inboxes, `reply` is the one table of refusals, [`limits`].
 
 mod accept;
-mod budget;
 pub mod connection;
-mod lanes;
 pub mod limits;
 pub mod listener;
 mod reply;

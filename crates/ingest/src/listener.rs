@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use restante_inbox::Inboxes;
+use restante_inbox::{Budget, Inboxes};
 use restante_model::Clock;
 use restante_smtp::SessionConfig;
 use tokio::io::AsyncWriteExt as _;
@@ -13,8 +13,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::budget::Budget;
-use crate::lanes::Lanes;
 use crate::limits::{Connections, IngestLimits, Place};
 use crate::{connection, reply};
 
@@ -29,20 +27,17 @@ pub struct Ingest {
     pub(crate) session: Arc<SessionConfig>,
     pub(crate) limits: IngestLimits,
     pub(crate) budget: Budget,
-    pub(crate) lanes: Lanes,
     connections: Connections,
 }
 
 impl Ingest {
     /// Puts the SMTP side together.
     pub fn new(inboxes: Inboxes, clock: Arc<dyn Clock>, session: SessionConfig, limits: IngestLimits) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             inboxes,
             clock,
             session: Arc::new(session),
             budget: Budget::new(limits.max_inflight_bytes),
-            lanes: Lanes::new(cores),
             limits,
             connections: Connections::default(),
         }

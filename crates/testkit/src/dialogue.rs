@@ -60,7 +60,7 @@ pub struct Limits {
 pub struct Exchange {
     /// What the client sends; empty before the greeting.
     pub client: Vec<u8>,
-    /// A pattern for each line of the answer, see [`matches`].
+    /// A pattern for each line of the answer, see [`matches()`].
     pub server: Vec<String>,
 }
 

@@ -166,7 +166,10 @@ async fn an_unusable_client_key_is_refused_and_a_plain_inbox_ignores_it() {
     for (key, text) in [
         (ClientKey::Absent, "clientKemPk is required for an encrypted inbox"),
         (ClientKey::NotText, "clientKemPk must be a string"),
-        (ClientKey::Text(base64url::encode(&good[..1183])), "1184"),
+        (
+            ClientKey::Text(base64url::encode(&good[..1183])),
+            "is not a key of 1184 bytes: it has 1183",
+        ),
         (
             ClientKey::Text(base64url::encode([good.as_slice(), &[0]].concat())),
             "1184",

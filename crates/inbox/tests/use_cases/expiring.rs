@@ -42,7 +42,9 @@ async fn an_inbox_is_gone_from_the_very_moment_of_its_expiry() {
     );
     let prepared = fixture
         .inboxes
-        .prepare(&fixture.message(&[&inbox], "Subject: late\r\n\r\n"));
+        .prepare(fixture.message(&[&inbox], "Subject: late\r\n\r\n"))
+        .await
+        .unwrap();
     assert_eq!(fixture.inboxes.deposit(prepared).await.unwrap_err(), DepositError::Gone);
 }
 
@@ -78,7 +80,9 @@ async fn if_one_recipient_is_gone_nobody_gets_the_message() {
     let bob = fixture.create("bob@restante.test").await.unwrap();
     let prepared = fixture
         .inboxes
-        .prepare(&fixture.message(&[&alice, &bob], "Subject: a\r\n\r\n"));
+        .prepare(fixture.message(&[&alice, &bob], "Subject: a\r\n\r\n"))
+        .await
+        .unwrap();
     fixture.inboxes.delete("bob@restante.test").await.unwrap();
     assert_eq!(fixture.inboxes.deposit(prepared).await.unwrap_err(), DepositError::Gone);
     assert!(fixture.inboxes.list(&alice, &ALL).await.unwrap().emails.is_empty());

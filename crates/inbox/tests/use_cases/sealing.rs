@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use restante_envelope::{DecapsulationKey, SealedPayload, WireProfile};
-use restante_inbox::{Content, ListRequest, Source};
+use restante_inbox::{Content, DepositError, ListRequest, Source};
 use serde_json::Value;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, SEALING_BYTES};
 
 const MESSAGE: &str = "From: Alice <alice@sender.test>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\nhello\r\n";
 
@@ -80,4 +80,21 @@ async fn a_message_to_both_kinds_of_inbox_is_one_email_each() {
         list.emails[0].content,
         Content::Sealed { parsed: Some(_), .. }
     ));
+}
+
+#[tokio::test]
+async fn sealed_copies_are_made_only_if_there_is_memory_for_them() {
+    let fixture = Fixture::new();
+    let (one, _) = fixture.create_encrypted("one@restante.test").await;
+    let (two, _) = fixture.create_encrypted("two@restante.test").await;
+    let large = format!("Subject: large\r\n\r\n{}\r\n", "x".repeat(SEALING_BYTES / 6));
+
+    let for_two = fixture.inboxes.prepare(fixture.message(&[&one, &two], &large)).await;
+    assert_eq!(for_two.unwrap_err(), DepositError::NoRoom);
+    // For one inbox it always fits, if nothing else is being sealed.
+    let alone = fixture.inboxes.prepare(fixture.message(&[&one], &large)).await.unwrap();
+    let beside = fixture.inboxes.prepare(fixture.message(&[&two], &large)).await;
+    assert_eq!(beside.unwrap_err(), DepositError::NoRoom);
+    drop(fixture.inboxes.deposit(alone).await.unwrap());
+    assert!(fixture.inboxes.prepare(fixture.message(&[&two], &large)).await.is_ok());
 }

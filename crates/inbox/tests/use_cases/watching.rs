@@ -41,7 +41,11 @@ async fn an_arrival_is_told_only_when_it_is_announced() {
     let fixture = Fixture::new();
     let inbox = fixture.create("bob@restante.test").await.unwrap();
     let mut watch = fixture.inboxes.watch(&[inbox.hash], None).await.unwrap();
-    let prepared = fixture.inboxes.prepare(&fixture.message(&[&inbox], MESSAGE));
+    let prepared = fixture
+        .inboxes
+        .prepare(fixture.message(&[&inbox], MESSAGE))
+        .await
+        .unwrap();
     let announcement = fixture.inboxes.deposit(prepared).await.unwrap();
     assert!(hears_nothing(&mut watch).await);
     let id = announcement.ids().next().unwrap();
@@ -124,4 +128,27 @@ async fn unknown_hashes_among_known_are_ignored_and_alone_refused() {
         fixture.inboxes.watch(&[unknown], None).await.unwrap_err(),
         WatchError::NoInbox
     );
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_hears_what_was_stored_earlier_but_announced_later() {
+    let fixture = Fixture::new();
+    let inbox = fixture.create("bob@restante.test").await.unwrap();
+    let prepared = fixture
+        .inboxes
+        .prepare(fixture.message(&[&inbox], MESSAGE))
+        .await
+        .unwrap();
+    let held_back = fixture.inboxes.deposit(prepared).await.unwrap();
+    let early = held_back.ids().next().unwrap();
+    let late = fixture.deposit(&[&inbox], MESSAGE).await[0];
+
+    let mut watch = fixture.inboxes.watch(&[inbox.hash], None).await.unwrap();
+    assert!(hears_nothing(&mut watch).await, "what was stored later waits");
+    drop(held_back);
+    assert_eq!(next(&mut watch).await, early);
+    let mut back = fixture.inboxes.watch(&[inbox.hash], Some(early)).await.unwrap();
+    assert_eq!(next(&mut back).await, late);
+    assert!(hears_nothing(&mut back).await);
+    assert_eq!(next(&mut watch).await, late);
 }

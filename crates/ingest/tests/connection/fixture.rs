@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use restante_envelope::{SigningKey, WireProfile};
-use restante_inbox::{CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, Parts, SealKeys};
+use restante_inbox::{Budget, CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, Parts, SealKeys};
 use restante_ingest::{Ingest, IngestLimits, connection};
 use restante_model::{Domain, Timestamp};
 use restante_smtp::SessionConfig;
@@ -46,7 +46,8 @@ impl Fixture {
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
         let inboxes = Inboxes::new(Parts {
             store: Arc::new(store),
-            bus: Bus::new(),
+            bus: Bus::starting_after(0),
+            sealing: Budget::new(1024 * 1024),
             clock: clock.clone(),
             policy: policy(),
             keys: SealKeys {

@@ -1,5 +1,7 @@
-//! The lanes for work that costs processor time: it leaves the async threads, and large messages never stall small ones.
+//! The lanes for work that costs processor time, parsing, sealing and signing: it leaves the async threads, and large
+//! messages never stall small ones.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -16,9 +18,11 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub(crate) fn new(cores: usize) -> Self {
+    /// As many places as the machine has cores.
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self {
-            small: Arc::new(Semaphore::new(cores.max(1))),
+            small: Arc::new(Semaphore::new(cores)),
             large: Arc::new(Semaphore::new(1)),
         }
     }

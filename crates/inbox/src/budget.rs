@@ -1,30 +1,38 @@
-//! The memory for messages in flight: counted before the bytes are kept. Nobody waits for it.
+//! Memory for messages in flight: counted before the bytes are kept. Nobody waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that all connections share.
+/// Bytes that all messages share.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget {
+pub struct Budget {
     free: Arc<AtomicUsize>,
+    all: usize,
 }
 
 /// Bytes that one message holds; dropping it gives them back.
 #[derive(Debug)]
-pub(crate) struct Reservation {
+pub struct Reservation {
     free: Arc<AtomicUsize>,
     bytes: usize,
 }
 
 impl Budget {
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// A budget of so many bytes.
+    pub fn new(bytes: usize) -> Self {
         Self {
             free: Arc::new(AtomicUsize::new(bytes)),
+            all: bytes,
         }
     }
 
+    /// The bytes of the whole budget.
+    pub(crate) fn all(&self) -> usize {
+        self.all
+    }
+
     /// A reservation of nothing, to grow.
-    pub(crate) fn empty_reservation(&self) -> Reservation {
+    pub fn empty_reservation(&self) -> Reservation {
         Reservation {
             free: Arc::clone(&self.free),
             bytes: 0,
@@ -34,7 +42,7 @@ impl Budget {
 
 impl Reservation {
     /// Takes so many bytes more, or none.
-    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+    pub fn grow(&mut self, bytes: usize) -> bool {
         let taken = self
             .free
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |free| free.checked_sub(bytes))
@@ -46,14 +54,15 @@ impl Reservation {
     }
 
     /// Gives back what exceeds `bytes`.
-    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+    pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.bytes.saturating_sub(bytes);
         self.free.fetch_add(surplus, Ordering::AcqRel);
         self.bytes -= surplus;
     }
 
     /// Hands all of it over.
-    pub(crate) fn take(&mut self) -> Self {
+    #[must_use]
+    pub fn take(&mut self) -> Self {
         Self {
             free: Arc::clone(&self.free),
             bytes: std::mem::take(&mut self.bytes),
