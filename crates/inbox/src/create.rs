@@ -1,6 +1,5 @@
 //! Creating an inbox: what is asked, what the policy allows, and the address that comes of it.
 
-use std::fmt;
 use std::fmt::Write as _;
 
 use restante_envelope::{EncapsulationKey, KeyError, WireProfile, digest};
@@ -251,13 +250,4 @@ fn random_alias(bytes: usize, domain: &Domain) -> InboxAddress {
         hex
     });
     InboxAddress::new(&local, domain).expect("4 to 32 bytes in hex are a local part")
-}
-
-impl fmt::Display for EncryptionChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Encrypted => "encrypted",
-            Self::Plain => "plain",
-        })
-    }
 }

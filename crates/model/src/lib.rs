@@ -28,7 +28,7 @@ pub use auth::AuthResults;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use content::{AttachmentData, Base64, Metadata, ParsedContent};
 pub use email::{SessionFacts, TlsFacts};
-pub use event::{EventKind, RemovalReason};
+pub use event::RemovalReason;
 pub use id::{EmailId, InboxHash, InboxKey};
 pub use inbox::{Inbox, InboxMode, Ttl};
 pub use restante_envelope::WireProfile;

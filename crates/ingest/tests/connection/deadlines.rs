@@ -1,4 +1,4 @@
-//! How long a client may take (quality R1): 30 s to the first command, 300 s between commands, 180 s for a block of a
+//! How long a client may take: 30 s to the first command, 300 s between commands, 180 s for a block of a
 //! message, 20 minutes in all.
 
 use std::io::ErrorKind;

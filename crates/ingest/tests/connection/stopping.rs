@@ -1,4 +1,4 @@
-//! What a client hears when the server stops (quality D5).
+//! What a client hears when the server stops.
 
 use std::time::Duration;
 
