@@ -21,6 +21,7 @@ const PIPE_BYTES: usize = 4096;
 
 pub(crate) struct Fixture {
     ingest: Ingest,
+    pub(crate) inboxes: Inboxes,
     /// Tells the server to stop.
     pub(crate) stop: CancellationToken,
     _data: TempDir,
@@ -65,7 +66,8 @@ impl Fixture {
             ..SessionConfig::default()
         };
         Self {
-            ingest: Ingest::new(inboxes, clock, session, IngestLimits::default()),
+            ingest: Ingest::new(inboxes.clone(), clock, session, IngestLimits::default()),
+            inboxes,
             stop: CancellationToken::new(),
             _data: data,
         }
@@ -73,7 +75,16 @@ impl Fixture {
 
     /// Serves one client until both have ended.
     pub(crate) async fn serve<T>(&self, act: impl AsyncFnOnce(Client) -> T) -> (io::Result<()>, T) {
-        let (server, client) = tokio::io::duplex(PIPE_BYTES);
+        self.serve_over(PIPE_BYTES, act).await
+    }
+
+    /// The same with so much room for what the other end has not read.
+    pub(crate) async fn serve_over<T>(
+        &self,
+        pipe_bytes: usize,
+        act: impl AsyncFnOnce(Client) -> T,
+    ) -> (io::Result<()>, T) {
+        let (server, client) = tokio::io::duplex(pipe_bytes);
         let peer = "192.0.2.1:40000".parse().unwrap();
         let client = Client {
             stream: BufReader::new(client),
