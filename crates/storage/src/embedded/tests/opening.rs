@@ -87,6 +87,8 @@ async fn another_stamp_opens_an_empty_store_only() {
     drop(Embedded::open(&ours).unwrap());
 }
 
+type ReplacedKey = fn(&mut Stamp) -> &mut String;
+
 #[tokio::test]
 async fn a_replaced_key_stops_the_start_of_a_store_with_inboxes() {
     let dir = tempfile::tempdir().unwrap();
@@ -94,8 +96,7 @@ async fn a_replaced_key_stops_the_start_of_a_store_with_inboxes() {
     let store = Embedded::open(&ours).unwrap();
     create(&store, "sealed").await;
     drop(store);
-    type Replace = fn(&mut Stamp) -> &mut String;
-    let keys: [(&str, Replace); 3] = [
+    let keys: [(&str, ReplacedKey); 3] = [
         ("signing key one", |stamp| &mut stamp.signing_key),
         ("event key two", |stamp| &mut stamp.event_key),
         ("seal MAC key three", |stamp| &mut stamp.seal_mac_key),
