@@ -13,7 +13,7 @@
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else;
 //! - after a failed write or sync the group is unknown to its callers, and the log goes on from the last good sync.
 //!
-//! Modules, in reading order: `record` (the format), `log`, `scan` and `segments` (the files), `rows`, `merge`,
+//! Modules, in reading order: `record` (the format), `log`, `scan`, `tail` and `segments` (the files), `rows`, `merge`,
 //! `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
 //! `replay`, `stamp`, `marker` and `open` (the start), `cache`, `lists`, `read` and `shared` (the readers).
 
@@ -35,6 +35,7 @@ mod scan;
 mod segments;
 mod shared;
 mod stamp;
+mod tail;
 mod view;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use restante_envelope::digest::random_bytes;
 
-use super::record::{FILE_HEADER, FRAME, Frame, Head, Record, Salt, file_header, salt_of};
+use super::record::{FILE_HEADER, FRAME, Frame, HEAD_MAX, Head, Record, Salt, file_header, salt_of};
 use super::rows::Place;
 #[cfg(test)]
 use super::tests::faults::{self, Fault};
@@ -141,6 +141,7 @@ impl Log {
 
     fn stage_one(&mut self, record: Record, following: u32) -> (Head, Place) {
         let head = postcard::to_stdvec(&record.head).expect("heads are plain data, which postcard always encodes");
+        assert!(head.len() <= HEAD_MAX as usize, "calls split what would be longer");
         let length = |len: usize| u32::try_from(len).expect("heads and messages are far below 4 GiB");
         let frame = Frame {
             head: length(head.len()),

@@ -36,10 +36,10 @@ pub(super) const FORMAT: u32 = 1;
 pub(super) const FILE_HEADER: usize = 24;
 /// Bytes of a frame.
 pub(super) const FRAME: usize = 28;
-/// The longest head that is believed; the longest that is written is far below.
-pub(super) const HEAD_MAX: u32 = 4 * 1024 * 1024;
+/// Bytes of the longest head that is written, and so of the longest that is believed.
+pub(super) const HEAD_MAX: u32 = 5 * 1024;
 /// Ids in one record, at most; a call with more writes several records.
-pub(super) const IDS_MAX: usize = 4096;
+pub(super) const IDS_MAX: usize = 256;
 
 pub(super) const FRAME_MAGIC: [u8; 4] = *b"rstR";
 const FILE_MAGIC: [u8; 8] = *b"rstSEGMT";
@@ -250,6 +250,9 @@ impl Frame {
 
     /// Reads a frame; `None` if these bytes cannot be one. Its checksum is judged by [`Frame::decode_head`].
     pub(super) fn decode(bytes: &[u8; FRAME]) -> Option<Self> {
+        if bytes[..4] != FRAME_MAGIC {
+            return None;
+        }
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let frame = Self {
             head: u32_at(4),
@@ -257,7 +260,7 @@ impl Frame {
             following: u32_at(12),
             group: u64::from_le_bytes(std::array::from_fn(|i| bytes[16 + i])),
         };
-        (bytes[..4] == FRAME_MAGIC && frame.head <= HEAD_MAX).then_some(frame)
+        (frame.head <= HEAD_MAX).then_some(frame)
     }
 
     /// Reads the head if it and the frame match the checksum, and the blobs fill the body.
@@ -387,6 +390,22 @@ mod tests {
             let bytes = postcard::to_stdvec(&head).unwrap();
             assert_eq!(hex(&bytes), expected, "{head:?}");
         }
+    }
+
+    #[test]
+    fn the_longest_head_is_one_with_all_ids() {
+        let ids = vec![[u8::MAX; 16]; IDS_MAX];
+        let many = Head::MailRemoved {
+            inbox: [1; 16],
+            emails: ids,
+            reason: RemovalReason::Ttl,
+            at: u64::MAX,
+            event_wanted: true,
+        };
+        let longest = postcard::to_stdvec(&many).unwrap().len();
+        // The others hold one address, or six parts.
+        let others = restante_model::address::ADDRESS_MAX + 512;
+        assert!((others..=HEAD_MAX as usize).contains(&longest), "{longest}");
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::log::segment_path;
-use super::record::{Blob, FILE_HEADER, FRAME, FRAME_MAGIC, Frame, Head, Salt, salt_of};
+use super::record::{Blob, FILE_HEADER, FRAME, Frame, Head, Salt, salt_of};
 use super::rows::Place;
+use super::tail::has_later_group;
 
 /// What stands at a position of a segment.
 #[derive(Debug)]
@@ -158,49 +160,17 @@ impl Scanner {
     ///
     /// A record behind it whose group began behind it as well was written after it had been synced:
     /// then this is damage, and cutting the file here would lose mail that was acknowledged.
-    pub(super) fn is_torn_tail(&mut self) -> io::Result<bool> {
-        let broken = self.offset;
-        let mut window = Vec::new();
-        let mut from = broken + 1;
-        while from < self.len {
-            self.file.seek(SeekFrom::Start(from))?;
-            window.resize(64 * 1024, 0);
-            let read = read_up_to(&mut self.file, &mut window)?;
-            window.truncate(read);
-            for found in positions(&window) {
-                if self
-                    .frame_at(from + found as u64)?
-                    .is_some_and(|frame| frame.group > broken)
-                {
-                    return Ok(false);
-                }
-            }
-            // A magic across the edge of two windows is seen in the second.
-            from += (read.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
-        }
-        Ok(true)
-    }
-
-    fn frame_at(&mut self, at: u64) -> io::Result<Option<Frame>> {
-        self.file.seek(SeekFrom::Start(at))?;
-        let bodies = std::mem::replace(&mut self.bodies, Bodies::Skipped);
-        let record = self.record(at);
-        self.bodies = bodies;
-        Ok(record?.map(|(_, frame)| frame))
+    pub(super) fn is_torn_tail(&self) -> io::Result<bool> {
+        let file = self.file.get_ref();
+        let read_at = |buffer: &mut [u8], offset| read_up_to(file, buffer, offset);
+        Ok(!has_later_group(self.offset..self.len, self.salt, read_at)?)
     }
 }
 
-fn positions(window: &[u8]) -> Vec<usize> {
-    let magic = FRAME_MAGIC.len();
-    (0..window.len().saturating_sub(magic - 1))
-        .filter(|at| window[*at..*at + magic] == FRAME_MAGIC)
-        .collect()
-}
-
-fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match file.read(&mut buffer[filled..])? {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
             0 => break,
             read => filled += read,
         }

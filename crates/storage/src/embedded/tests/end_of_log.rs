@@ -244,8 +244,13 @@ async fn mail_that_looks_like_records_does_not_mislead() {
         group: 1 << 40,
     };
     let forged = [frame.encode(Salt([0; 8]), &head).as_slice(), &head].concat();
+    let near = Frame {
+        group: filled.content.len() as u64 + 1,
+        ..frame
+    };
+    let near = [near.encode(Salt([0; 8]), &head).as_slice(), &head].concat();
     let mut tricky = email(&filled.inboxes[1], "tricky");
-    tricky.parts = vec![(Part::Raw, forged.repeat(100).into())];
+    tricky.parts = vec![(Part::Raw, [forged, near].concat().repeat(2_000).into())];
     store.accept(vec![tricky], START).await.unwrap();
     drop(store);
     let mut log = fs::read(&filled.log).unwrap();
