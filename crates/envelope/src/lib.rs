@@ -72,7 +72,7 @@ mod wycheproof_tests;
 pub use kem::{DecapsulationKey, EncapsulationKey};
 pub use key_error::KeyError;
 pub use open::{OpenError, Plaintext, VerifiedPayload};
-pub use payload::SealedPayload;
+pub use payload::{Algs, SealedPayload};
 pub use profile::{PayloadPart, UnknownWireProfile, WireProfile};
 pub use seal::{seal, seal_with};
 pub use sealed::{Sealed, SealedTooShort};

@@ -57,9 +57,9 @@ impl SealedPayload {
     }
 }
 
-/// The names of the four algorithms; there is one set of them.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct Algs<'a> {
+/// The names of the four algorithms, as payloads and the server's description of itself spell them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Algs<'a> {
     #[serde(borrow)]
     kem: Cow<'a, str>,
     #[serde(borrow)]
@@ -70,18 +70,21 @@ struct Algs<'a> {
     kdf: Cow<'a, str>,
 }
 
-const ALGS: Algs<'static> = Algs {
-    kem: Cow::Borrowed("ML-KEM-768"),
-    sig: Cow::Borrowed("ML-DSA-65"),
-    aead: Cow::Borrowed("AES-256-GCM"),
-    kdf: Cow::Borrowed("HKDF-SHA-512"),
-};
+impl Algs<'static> {
+    /// The only set of version 1.
+    pub const V1: Self = Self {
+        kem: Cow::Borrowed("ML-KEM-768"),
+        sig: Cow::Borrowed("ML-DSA-65"),
+        aead: Cow::Borrowed("AES-256-GCM"),
+        kdf: Cow::Borrowed("HKDF-SHA-512"),
+    };
+}
 
 impl Serialize for SealedPayload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("SealedPayload", 8)?;
         object.serialize_field("v", &VERSION)?;
-        object.serialize_field("algs", &ALGS)?;
+        object.serialize_field("algs", &Algs::V1)?;
         object.serialize_field("ct_kem", &Base64Url(self.sealed.ct_kem()))?;
         object.serialize_field("nonce", &Base64Url(self.sealed.nonce()))?;
         object.serialize_field("aad", &Base64Url(&self.aad))?;
@@ -124,7 +127,7 @@ struct Fields<'a> {
 impl Fields<'_> {
     /// The reader rules on version, algorithms and sizes (interface, "Encrypted payload", rule 6).
     fn check(&self) -> Option<SealedPayload> {
-        (self.v == u64::from(VERSION) && self.algs == ALGS).then_some(())?;
+        (self.v == u64::from(VERSION) && self.algs == Algs::V1).then_some(())?;
         Some(SealedPayload {
             sealed: self.sealed()?,
             aad: Cow::Owned(base64url::decode(&*self.aad).ok()?),

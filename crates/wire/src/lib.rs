@@ -24,4 +24,4 @@ pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
 pub use restante_model::Base64;
-pub use server::{Algs, CheckKey, Health, ServerInfo};
+pub use server::{CheckKey, Health, ServerInfo};

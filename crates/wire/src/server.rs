@@ -1,5 +1,6 @@
 //! What the server says of itself.
 
+use restante_envelope::Algs;
 use restante_model::Domain;
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub struct ServerInfo {
     /// base64url ML-DSA-65 key that signs payloads.
     pub server_sig_pk: String,
     /// The algorithms of the payload.
-    pub algs: Algs,
+    pub algs: Algs<'static>,
     /// The context string of the encryption scheme.
     pub context: String,
     /// `always`, `enabled`, `disabled` or `never`.
@@ -41,24 +42,4 @@ pub struct ServerInfo {
     pub webhook_enabled: bool,
     /// Default of the webhook filter's `requireAuth`.
     pub webhook_require_auth_default: bool,
-}
-
-/// The names of the algorithms.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[expect(missing_docs, reason = "the names of the interface")]
-pub struct Algs {
-    pub kem: &'static str,
-    pub sig: &'static str,
-    pub aead: &'static str,
-    pub kdf: &'static str,
-}
-
-impl Algs {
-    /// The only suite of version 1.
-    pub const V1: Self = Self {
-        kem: "ML-KEM-768",
-        sig: "ML-DSA-65",
-        aead: "AES-256-GCM",
-        kdf: "HKDF-SHA-512",
-    };
 }
