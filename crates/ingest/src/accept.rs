@@ -6,7 +6,7 @@ use restante_inbox::{Announcement, Deposit, Recipient};
 use restante_model::{AuthResults, ForwardPath, SessionFacts};
 use restante_smtp::{Reply, Transaction};
 
-use crate::listener::Ingest;
+use crate::ingest::Ingest;
 use crate::reply;
 
 impl Ingest {

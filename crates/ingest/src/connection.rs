@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::listener::Ingest;
+use crate::ingest::Ingest;
 use crate::reply;
 
 /// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.

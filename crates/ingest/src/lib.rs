@@ -3,14 +3,16 @@
 //! The session in `restante-smtp` decides; this crate reads, writes, waits and stores for it.
 //! It knows the inboxes by their use cases only, and nothing of HTTP.
 //!
-//! Modules, in reading order: [`listener`] accepts sockets, [`connection`] drives one, `accept` takes a complete
+//! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, [`connection`] drives one, `accept` takes a complete
 //! transaction to the inboxes, `reply` is the one table of refusals, [`limits`].
 
 mod accept;
 pub mod connection;
+pub mod ingest;
 pub mod limits;
 pub mod listener;
 mod reply;
 
+pub use ingest::Ingest;
 pub use limits::IngestLimits;
-pub use listener::{Ingest, Listener};
+pub use listener::Listener;

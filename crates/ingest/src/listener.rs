@@ -5,44 +5,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use restante_inbox::{Budget, Inboxes};
-use restante_model::Clock;
-use restante_smtp::SessionConfig;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::limits::{Connections, IngestLimits, Place};
+use crate::ingest::Ingest;
+use crate::limits::Place;
 use crate::{connection, reply};
 
 /// How long the accept loop rests when the process has run out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What all connections share.
-#[derive(Debug)]
-pub struct Ingest {
-    pub(crate) inboxes: Inboxes,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) session: Arc<SessionConfig>,
-    pub(crate) limits: IngestLimits,
-    pub(crate) budget: Budget,
-    connections: Connections,
-}
-
-impl Ingest {
-    /// Puts the SMTP side together.
-    pub fn new(inboxes: Inboxes, clock: Arc<dyn Clock>, session: SessionConfig, limits: IngestLimits) -> Self {
-        Self {
-            inboxes,
-            clock,
-            session: Arc::new(session),
-            budget: Budget::new(limits.max_inflight_bytes),
-            limits,
-            connections: Connections::default(),
-        }
-    }
-}
 
 /// A bound socket that takes SMTP connections.
 #[derive(Debug)]
