@@ -12,7 +12,7 @@ pub(crate) const START_TLS: Reply = Reply::fixed(220, Enhanced(2, 0, 0), "Ready 
 pub(crate) const HELP: Reply = Reply::fixed(
     214,
     Enhanced(2, 0, 0),
-    "Commands: EHLO HELO MAIL RCPT DATA BDAT RSET NOOP QUIT VRFY HELP STARTTLS; this server receives and never sends",
+    "Commands: EHLO HELO MAIL RCPT DATA BDAT RSET NOOP QUIT VRFY HELP; this server receives and never sends",
 );
 pub(crate) const CANNOT_VERIFY: Reply = Reply::fixed(
     252,
