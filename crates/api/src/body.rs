@@ -124,7 +124,8 @@ impl JsonObject {
         }
     }
 
-    /// Takes a whole number that is not negative.
+    /// Takes a whole number. One below 0 or above 64 bits becomes the nearest that fits: for its reader to say which range
+    /// it is out of.
     pub(crate) fn whole_number(&mut self, name: &str) -> Option<u64> {
         let value = self.take(name)?;
         let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
@@ -157,13 +158,13 @@ impl JsonObject {
 
 /// `60.0` is a whole number in JSON, which has only one type of number.
 fn whole(number: f64) -> Option<u64> {
-    let exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "checked just above"
+        reason = "what does not fit becomes the nearest that does"
     )]
-    exact.then_some(number as u64)
+    let nearest = number as u64;
+    (number.fract() == 0.0).then_some(nearest)
 }
 
 #[cfg(test)]
@@ -222,11 +223,13 @@ mod tests {
 
     #[test]
     fn null_is_absent_and_whole_floats_are_whole() {
-        let mut body = object(r#"{"a": null, "b": 60.0, "c": 60.5, "d": -1}"#);
+        let mut body = object(r#"{"a": null, "b": 60.0, "c": 60.5, "d": -1.5, "e": -1, "f": 1e300}"#);
         assert_eq!(body.text("a"), None);
         assert_eq!(body.whole_number("b"), Some(60));
         assert_eq!(body.whole_number("c"), None);
         assert_eq!(body.whole_number("d"), None);
+        assert_eq!(body.whole_number("e"), Some(0));
+        assert_eq!(body.whole_number("f"), Some(u64::MAX));
         assert_eq!(
             body.finish(),
             Err(ApiError::Invalid(vec![

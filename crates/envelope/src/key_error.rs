@@ -11,7 +11,7 @@ pub enum KeyError {
     #[error(transparent)]
     Encoding(#[from] InvalidBase64Url),
     /// The number of bytes is wrong.
-    #[error("expected a key of {expected} bytes, got {actual}")]
+    #[error("not a key of {expected} bytes: it has {actual}")]
     Length {
         /// What the algorithm has.
         expected: usize,

@@ -97,15 +97,11 @@ mod tests {
         let key = SigningKey::generate();
         let (secret, public) = (key.expose(), key.verifying_key().as_bytes().as_slice());
         for (secret, public, expected) in [
-            (
-                &secret[..4031],
-                public,
-                "secret: expected a key of 4032 bytes, got 4031",
-            ),
+            (&secret[..4031], public, "secret: not a key of 4032 bytes: it has 4031"),
             (
                 secret.as_slice(),
                 &public[..1951],
-                "public: expected a key of 1952 bytes, got 1951",
+                "public: not a key of 1952 bytes: it has 1951",
             ),
         ] {
             let data = tempfile::tempdir().unwrap();
