@@ -53,6 +53,22 @@ fn only_hosts_that_are_this_machine_are_served_on_loopback() {
 }
 
 #[test]
+fn a_request_names_its_host_once_unless_it_is_older_than_that() {
+    let server = TestServer::start(&[]);
+    let status = |head: &[&str]| socket::exchange(server.http, head, b"");
+    for head in [
+        &["GET /health/live HTTP/1.1"][..],
+        &["GET /health/live HTTP/1.1", "Host: localhost", "Host: localhost"],
+        &["GET /health/live HTTP/1.0", "Host: localhost", "Host: evil.test"],
+    ] {
+        let answer = status(head);
+        assert!(answer.contains(" 400 "), "{head:?}: {answer}");
+        assert!(answer.contains("Host header must be there once"), "{answer}");
+    }
+    assert!(status(&["GET /health/live HTTP/1.0"]).contains(" 200 "));
+}
+
+#[test]
 fn a_server_for_others_serves_any_host() {
     let server = TestServer::start(&[("SERVER_HOST", "0.0.0.0")]);
     let local = format!("127.0.0.1:{}", server.http.port()).parse().unwrap();

@@ -10,7 +10,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, Request, Response, StatusCode};
+use axum::http::{HeaderMap, Request, Response, StatusCode, Version};
 use axum::response::IntoResponse as _;
 use restante_envelope::digest::random_bytes;
 use restante_wire::ErrorBody;
@@ -53,8 +53,11 @@ pub async fn answer(api: &Arc<Api>, router: Router, request: Request<Body>, peer
     finish(response, &id)
 }
 
-/// Refuses what must not reach the router: foreign hosts, too many requests, requests without the key.
+/// Refuses what must not reach the router: no host or a foreign one, too many requests, requests without the key.
 fn admit(api: &Api, request: &Request<Body>, ip: IpAddr) -> Result<(), ApiError> {
+    if !has_its_host(request) {
+        return Err(ApiError::invalid("Host header must be there once"));
+    }
     if api.settings.local_hosts_only && !names_this_machine(request) {
         return Err(ApiError::ForeignHost);
     }
@@ -72,6 +75,14 @@ fn admit(api: &Api, request: &Request<Body>, ip: IpAddr) -> Result<(), ApiError>
         None => ApiError::MissingKey,
     };
     Err(api.failed_keys.count(ip).err().map_or(refusal, ApiError::TooMany))
+}
+
+/// Whether the request names its host once; one of HTTP/1.0 may leave it out (RFC 9112 section 3.2).
+fn has_its_host(request: &Request<Body>) -> bool {
+    match request.headers().get_all(HOST).iter().count() {
+        0 => request.version() < Version::HTTP_11,
+        count => count == 1,
+    }
 }
 
 /// Whether the request was meant for a server on this machine: a page elsewhere whose name was pointed here was not.
