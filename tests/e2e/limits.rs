@@ -2,9 +2,11 @@
 
 use std::io::Read as _;
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use restante_model::SystemClock;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -33,18 +35,30 @@ fn a_body_has_at_most_256_kib() {
 }
 
 #[test]
-fn a_client_that_sends_all_of_a_much_larger_body_before_it_reads_still_learns_why() {
+fn a_client_that_sends_all_of_a_large_body_before_it_reads_still_learns_why_it_is_refused() {
     let server = TestServer::start(&[]);
-    let mut socket = socket::connect(server.http);
-    let body = padded(8 << 20);
-    let head = format!(
-        "POST /api/inboxes HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {API_KEY}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    socket::write(&mut socket, head.as_bytes());
-    socket::write(&mut socket, body.as_bytes());
-    assert_eq!(socket::status(&socket::read_to_end(&mut socket)), 413);
+    let body = padded(4 << 20);
+    for (method, path, key, media_type, status) in [
+        ("POST", "/api/inboxes", "wrong", "application/json", 401),
+        ("POST", "/api/nothing", API_KEY, "application/json", 404),
+        ("PUT", "/api/inboxes", API_KEY, "application/json", 405),
+        ("POST", "/api/inboxes", API_KEY, "application/json", 413),
+        ("POST", "/api/inboxes", API_KEY, "text/plain", 415),
+    ] {
+        for length in [
+            format!("Content-Length: {}\r\n\r\n", body.len()),
+            format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", body.len()),
+        ] {
+            let head = format!(
+                "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\
+                 Content-Type: {media_type}\r\n{length}"
+            );
+            let mut socket = socket::connect(server.http);
+            socket::write(&mut socket, head.as_bytes());
+            socket::write(&mut socket, body.as_bytes());
+            assert_eq!(socket::status(&socket::read_to_end(&mut socket)), status);
+        }
+    }
 }
 
 #[test]
@@ -209,7 +223,7 @@ fn what_a_disk_has_spoiled_is_a_500_that_says_nothing_but_where_to_look() {
     let data = server.stop();
     let spoiled = spoil(data.path(), b"untouched-marker");
     assert_eq!(spoiled, 1, "one record holds the text");
-    let server = TestServer::start_in(data, &[], std::sync::Arc::new(restante_model::SystemClock));
+    let server = TestServer::start_in(data, &[], Arc::new(SystemClock));
     let path = format!("/api/inboxes/bob@restante.test/emails/{id}/raw");
     let headers = [KEY, ("X-Request-Id", "look-here")];
     let answer = server.bare_request("GET", &path, &headers, "").expect_status(500);

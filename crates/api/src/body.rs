@@ -14,8 +14,6 @@ use crate::error::ApiError;
 
 /// Bytes of a JSON body, at most.
 pub const BODY_MAX: usize = 256 * 1024;
-/// Bytes of a body that are read at all.
-const DISCARD_MAX: usize = 16 * 1024 * 1024;
 /// A body is there within this time.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -72,26 +70,17 @@ async fn read(body: Body) -> Result<Bytes, ApiError> {
 }
 
 /// All of a body within its limit.
-///
-/// More is read and thrown away up to a point: a client that sends everything before it reads would not see a refusal
-/// that comes with a reset (RFC 9112 section 9.6).
 async fn collect(mut body: Body) -> Result<Bytes, ApiError> {
-    let (mut bytes, mut length) = (BytesMut::new(), 0);
+    let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| ApiError::invalid("Request body is incomplete"))?;
         let Ok(data) = frame.into_data() else { continue };
-        length += data.len();
-        if length <= BODY_MAX {
-            bytes.extend_from_slice(&data);
-        } else if length > DISCARD_MAX {
-            break;
+        if bytes.len() + data.len() > BODY_MAX {
+            return Err(ApiError::TooLarge(BODY_MAX));
         }
+        bytes.extend_from_slice(&data);
     }
-    if length <= BODY_MAX {
-        Ok(bytes.freeze())
-    } else {
-        Err(ApiError::TooLarge(BODY_MAX))
-    }
+    Ok(bytes.freeze())
 }
 
 impl JsonObject {

@@ -1,18 +1,21 @@
 //! The deadlines of a connection that HTTP itself does not know.
 //!
 //! A request head that has begun must end soon; a connection without a request may rest longer; a client that does not
-//! read its answer is cut. While a request is being answered, its handler has its own deadline.
+//! read its answer is cut. While a request is being answered, its handler has its own deadline. A connection that ends
+//! before its client has sent everything lingers.
 
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::linger::Linger;
 
 /// A request head is complete so long after its first byte.
 const HEAD: Duration = Duration::from_secs(10);
@@ -21,9 +24,15 @@ const IDLE: Duration = Duration::from_secs(75);
 /// A client takes some of its answer within this time.
 const WRITE: Duration = Duration::from_mins(1);
 
-/// Whether a request is being answered on a connection.
+/// Whether a request is being answered on a connection, and whether some of it was not read.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Busy(Arc<AtomicBool>);
+pub(crate) struct Busy(Arc<Flags>);
+
+#[derive(Debug, Default)]
+struct Flags {
+    is_answering: AtomicBool,
+    has_unread: AtomicBool,
+}
 
 /// Marks the connection as busy until it is dropped.
 #[derive(Debug)]
@@ -31,18 +40,28 @@ pub(crate) struct BusyGuard(Busy);
 
 impl Busy {
     pub(crate) fn begin(&self) -> BusyGuard {
-        self.0.store(true, Ordering::Release);
+        self.0.has_unread.store(false, Ordering::Release);
+        self.0.is_answering.store(true, Ordering::Release);
         BusyGuard(self.clone())
     }
 
-    fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// Nobody reads the rest of the request.
+    pub(crate) fn leave_unread(&self) {
+        self.0.has_unread.store(true, Ordering::Release);
+    }
+
+    fn is_answering(&self) -> bool {
+        self.0.is_answering.load(Ordering::Acquire)
+    }
+
+    fn has_unread(&self) -> bool {
+        self.0.has_unread.load(Ordering::Acquire)
     }
 }
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Release);
+        self.0.0.is_answering.store(false, Ordering::Release);
     }
 }
 
@@ -56,6 +75,8 @@ pub(crate) struct Deadlined<S> {
     in_head: bool,
     read: Pin<Box<Sleep>>,
     write: Option<Pin<Box<Sleep>>>,
+    /// The write side has ended, but the client still sends.
+    linger: Option<Linger>,
 }
 
 impl<S> Deadlined<S> {
@@ -68,12 +89,13 @@ impl<S> Deadlined<S> {
             in_head: false,
             read,
             write: None,
+            linger: None,
         }
     }
 
     /// Sets the clock anew when a request has begun or ended since the last look.
     fn look(&mut self) {
-        let busy = self.busy.get();
+        let busy = self.busy.is_answering();
         if busy != self.was_busy {
             self.was_busy = busy;
             self.in_head = false;
@@ -87,14 +109,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Deadlined<S> {
         self.look();
         let filled = buf.filled().len();
         match Pin::new(&mut self.stream).poll_read(cx, buf) {
-            Poll::Pending if self.busy.get() => Poll::Pending,
+            Poll::Pending if self.busy.is_answering() => Poll::Pending,
             Poll::Pending => self
                 .read
                 .as_mut()
                 .poll(cx)
                 .map(|()| Err(io::ErrorKind::TimedOut.into())),
             ready @ Poll::Ready(_) => {
-                if buf.filled().len() > filled && !self.in_head && !self.busy.get() {
+                if buf.filled().len() > filled && !self.in_head && !self.busy.is_answering() {
                     self.in_head = true;
                     self.read.as_mut().reset(Instant::now() + HEAD);
                 }
@@ -125,7 +147,7 @@ impl<S: AsyncWrite + Unpin> Deadlined<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Deadlined<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Deadlined<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.note(&outcome);
@@ -152,8 +174,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Deadlined<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.limit(cx, outcome)
+        let this = &mut *self;
+        if this.linger.is_none() {
+            let outcome = Pin::new(&mut this.stream).poll_shutdown(cx);
+            ready!(this.limit(cx, outcome))?;
+            if !this.in_head && !this.busy.has_unread() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let linger = this.linger.get_or_insert_with(Linger::begin);
+        linger.poll(&mut this.stream, cx).map(Ok)
     }
 }
 
@@ -227,5 +257,36 @@ mod tests {
         let mut stream = Deadlined::new(server, Busy::default());
         let error = stream.write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    async fn shut(mut stream: Deadlined<tokio::io::DuplexStream>) -> Duration {
+        let began = Instant::now();
+        stream.shutdown().await.unwrap();
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_connection_with_something_unread_lingers() {
+        let (client, server) = duplex(64);
+        assert_eq!(shut(Deadlined::new(server, Busy::default())).await, Duration::ZERO);
+        drop(client);
+
+        let (_client, server) = duplex(64);
+        let busy = Busy::default();
+        let stream = Deadlined::new(server, busy.clone());
+        drop(busy.begin());
+        busy.leave_unread();
+        assert_eq!(shut(stream).await, Duration::from_secs(2), "a body");
+
+        let (mut client, server) = duplex(64);
+        let mut stream = Deadlined::new(server, Busy::default());
+        client.write_all(b"G").await.unwrap();
+        stream.read_u8().await.unwrap();
+        assert_eq!(shut(stream).await, Duration::from_secs(2), "a head");
+
+        let (_client, server) = duplex(64);
+        let stream = Deadlined::new(server, busy.clone());
+        drop(busy.begin());
+        assert_eq!(shut(stream).await, Duration::ZERO, "the next request was read");
     }
 }

@@ -3,9 +3,10 @@
 //! A request goes router → key → extractor → handler (a few lines) → use case of `Inboxes` → shape of `wire`.
 //! The crate knows no store and no socket of SMTP; every refusal comes from the one table in [`error`].
 //!
-//! Modules, in reading order: [`server`] (connections and their deadlines), [`gate`] (what every request passes),
-//! [`router`], [`body`] and [`query`] (reading requests), the handlers `info`, `inboxes`, `emails`, [`stream`],
-//! then [`error`], [`key`], [`budget`], [`throttle`].
+//! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
+//! all requests share), [`gate`] (what every request passes), [`router`], [`body`] and [`query`] (reading requests), the
+//! handlers `info`, `inboxes`, `emails`, [`stream`], `answer` (making answers), then [`error`], [`key`], [`budget`],
+//! [`throttle`].
 
 mod answer;
 pub mod body;
@@ -17,6 +18,7 @@ mod inboxes;
 mod info;
 mod io;
 pub mod key;
+mod linger;
 pub mod query;
 pub mod router;
 pub mod server;

@@ -77,8 +77,9 @@ async fn serve(stream: TcpStream, peer: SocketAddr, api: Arc<Api>, router: Route
     let stop = api.stop.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (api, router, guard) = (Arc::clone(&api), router.clone(), busy.begin());
+        let request = request.map(|body| Body::new(RequestBody::new(body, busy.clone())));
         async move {
-            let response = gate::answer(&api, router, request.map(Body::new), peer).await;
+            let response = gate::answer(&api, router, request, peer).await;
             Ok::<_, Infallible>(response.map(|body| BusyBody { body, _guard: guard }))
         }
     });
@@ -97,6 +98,47 @@ async fn serve(stream: TcpStream, peer: SocketAddr, api: Arc<Api>, router: Route
     };
     if let Err(error) = served {
         tracing::debug!(%peer, %error, "an HTTP connection broke");
+    }
+}
+
+/// A body that tells its connection when it is not read to its end.
+struct RequestBody {
+    body: Incoming,
+    busy: Busy,
+    has_ended: bool,
+}
+
+impl RequestBody {
+    fn new(body: Incoming, busy: Busy) -> Self {
+        let has_ended = body.is_end_stream();
+        Self { body, busy, has_ended }
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.has_ended |= matches!(frame, Poll::Ready(None)) || self.body.is_end_stream();
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.busy.leave_unread();
+        }
     }
 }
 
