@@ -174,6 +174,40 @@ fn answers_share_a_budget_of_memory_until_they_are_sent() {
     server.get(&source(&large)).expect_status(200);
 }
 
+#[test]
+fn nothing_is_read_before_there_is_memory_for_it() {
+    let budget = [("HTTP_MAX_INFLIGHT_BYTES", "65536")];
+    let server = TestServer::start(&budget);
+    server.create_plain("bob@restante.test");
+    let line = format!("{}\r\n", "x".repeat(8190));
+    let large = server.send_raw("bob@restante.test", &format!("\r\n{}", line.repeat(2000)));
+    server.create_plain("eve@restante.test");
+    let body = format!("untouched-marker\r\n{}", line.repeat(2));
+    let spoiled = server.send_raw("eve@restante.test", &format!("\r\n{body}"));
+    let data = server.stop();
+    assert_eq!(spoil(data.path(), b"untouched-marker"), 1);
+    let server = TestServer::start_in(data, &budget, Arc::new(SystemClock));
+
+    let emails = "/api/inboxes/eve@restante.test/emails";
+    let paths = [
+        format!("{emails}/{spoiled}"),
+        format!("{emails}/{spoiled}/raw"),
+        format!("{emails}?includeContent=true"),
+    ];
+    // Whoever reads it finds that it is spoiled; who has no memory does not.
+    let slow = reading_slowly(&server, &format!("/api/inboxes/bob@restante.test/emails/{large}/raw"));
+    for path in &paths {
+        server.get(path).expect_status(503);
+    }
+    server.get(emails).expect_status(503);
+    drop(slow);
+    for path in &paths {
+        let mut again = (0..10_000).map(|_| server.get(path).status);
+        assert_eq!(again.find(|status| *status != 503), Some(500), "{path}");
+    }
+    server.get(emails).expect_status(200);
+}
+
 /// Asks for an answer and takes no more of it than its first bytes.
 fn reading_slowly(server: &TestServer, path: &str) -> TcpStream {
     let mut socket = socket::connect(server.http);

@@ -22,6 +22,9 @@ use crate::state::Api;
 
 /// An answer takes about so many times the bytes of its content: the content itself and its base64 text.
 const ANSWER_FACTOR: usize = 3;
+/// Making an answer from a plain email takes about so many times its stored bytes: its source, what is decoded from it,
+/// the document of that, and its base64 text.
+const PARSE_FACTOR: usize = 4;
 
 type EmailPath = Segments<(String, String)>;
 
@@ -51,12 +54,12 @@ pub(crate) async fn show(
     Segments((address, id)): EmailPath,
 ) -> Result<Response<Body>, ApiError> {
     let (inbox, email) = locate(&api, &address, &id).await?;
-    let view = api
-        .inboxes
-        .email(&inbox, email)
-        .await
-        .map_err(|error| ApiError::reading(error, &address, &id))?;
-    let held = api.budget.hold(content_bytes(&view.content) * ANSWER_FACTOR)?;
+    let reading = |error| ApiError::reading(error, &address, &id);
+    let stored = api.inboxes.stored_bytes(&inbox, email).await.map_err(reading)?;
+    let mut held = api.budget.hold(times(stored, read_factor(&inbox)))?;
+    let view = api.inboxes.email(&inbox, email).await.map_err(reading)?;
+    api.budget
+        .grow(&mut held, content_bytes(&view.content) * ANSWER_FACTOR)?;
     Ok(answer::json_holding(&record(view), held))
 }
 
@@ -65,16 +68,13 @@ pub(crate) async fn raw(
     Segments((address, id)): EmailPath,
 ) -> Result<Response<Body>, ApiError> {
     let (inbox, email) = locate(&api, &address, &id).await?;
-    let source = api
-        .inboxes
-        .raw(&inbox, email)
-        .await
-        .map_err(|error| ApiError::reading(error, &address, &id))?;
-    let (bytes, content) = match source {
-        Source::Plain(raw) => (raw.len(), RawContent::Plain { raw: Base64(raw) }),
-        Source::Sealed(encrypted_raw) => (encrypted_raw.sealed_bytes(), RawContent::Encrypted { encrypted_raw }),
+    let reading = |error| ApiError::reading(error, &address, &id);
+    let stored = api.inboxes.stored_bytes(&inbox, email).await.map_err(reading)?;
+    let held = api.budget.hold(times(stored, ANSWER_FACTOR))?;
+    let content = match api.inboxes.raw(&inbox, email).await.map_err(reading)? {
+        Source::Plain(raw) => RawContent::Plain { raw: Base64(raw) },
+        Source::Sealed(encrypted_raw) => RawContent::Encrypted { encrypted_raw },
     };
-    let held = api.budget.hold(bytes * ANSWER_FACTOR)?;
     Ok(answer::json_holding(&RawRecord { id: email, content }, held))
 }
 
@@ -152,12 +152,14 @@ impl Listing {
             limit: self.left,
             include_content: self.include_content,
         };
-        let page = self.api.inboxes.list(&self.inbox, &request).await;
-        let EmailList { emails, more } =
-            page.map_err(|error| ApiError::reading(error, self.inbox.address.as_str(), ""))?;
-        let mut held = self.held.take().map_or_else(|| self.api.budget.hold(0), Ok)?;
+        let reading = |error| ApiError::reading(error, self.inbox.address.as_str(), "");
+        let (inboxes, budget) = (&self.api.inboxes, &self.api.budget);
+        let stored = inboxes.page_bytes(&self.inbox, &request).await.map_err(reading)?;
+        let mut held = self.held.take().map_or_else(|| budget.hold(0), Ok)?;
+        budget.grow(&mut held, times(stored, read_factor(&self.inbox)))?;
+        let EmailList { emails, more } = inboxes.list(&self.inbox, &request).await.map_err(reading)?;
         let bytes: usize = emails.iter().map(|email| content_bytes(&email.content)).sum();
-        self.api.budget.grow(&mut held, bytes * ANSWER_FACTOR)?;
+        budget.grow(&mut held, bytes * ANSWER_FACTOR)?;
         self.left = if more { self.left - emails.len() } else { 0 };
         self.before = emails.last().map(|email| email.id);
         let mut chunk = BytesMut::new();
@@ -172,6 +174,20 @@ impl Listing {
         self.held = Some(held);
         Ok(Some(chunk.freeze()))
     }
+}
+
+/// How many times its stored bytes an email of the inbox takes until its answer is made.
+fn read_factor(inbox: &Inbox) -> usize {
+    if inbox.mode.is_encrypted() {
+        ANSWER_FACTOR
+    } else {
+        PARSE_FACTOR
+    }
+}
+
+/// Memory for so many times the bytes: what does not fit cannot be had.
+fn times(bytes: u64, factor: usize) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX).saturating_mul(factor)
 }
 
 /// The bytes of a page's content, before they are encoded.

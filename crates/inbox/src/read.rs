@@ -14,6 +14,8 @@ use crate::{Inboxes, content, parts};
 /// Emails that one page of a listing reads at most, by number and by bytes.
 const PAGE_ROWS: usize = 500;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// The metadata of an email has few more bytes than this, also if it is sealed.
+const METADATA_BYTES: u64 = 8 * 1024;
 /// Emails of one page that are parsed or signed side by side; their signatures are stored in few groups.
 const VIEWS_AT_ONCE: usize = 16;
 
@@ -185,12 +187,7 @@ impl Inboxes {
     /// # Errors
     /// [`ReadError::Unavailable`], [`ReadError::Damaged`].
     pub async fn list(&self, inbox: &Inbox, request: &ListRequest) -> Result<EmailList, ReadError> {
-        let page = ListPage {
-            before: request.before,
-            max_rows: request.limit.min(PAGE_ROWS),
-            max_bytes: PAGE_BYTES,
-            parts: wanted_parts(inbox, request.include_content),
-        };
+        let page = page(request, wanted_parts(inbox, request.include_content));
         let page = self.store().list(inbox.key, page, self.now()).await?;
         let views = page
             .emails
@@ -212,6 +209,34 @@ impl Inboxes {
             emails,
             more: page.more,
         })
+    }
+
+    /// Bytes that [`Inboxes::list`] will read for the same page, more or less, without reading them.
+    ///
+    /// # Errors
+    /// [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn page_bytes(&self, inbox: &Inbox, request: &ListRequest) -> Result<u64, ReadError> {
+        let page = self
+            .store()
+            .list(inbox.key, page(request, Vec::new()), self.now())
+            .await?;
+        let most = if request.include_content {
+            u64::MAX
+        } else {
+            METADATA_BYTES
+        };
+        let sizes = page.emails.iter().map(|email| email.bytes.min(most));
+        let largest = sizes.clone().max().unwrap_or(0);
+        // A page ends before it has more, unless its first email alone has.
+        Ok(sizes.sum::<u64>().min(largest.max(PAGE_BYTES as u64)))
+    }
+
+    /// Bytes that an email takes in the store, all its parts together, without reading them.
+    ///
+    /// # Errors
+    /// [`ReadError::NoEmail`], [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    pub async fn stored_bytes(&self, inbox: &Inbox, id: EmailId) -> Result<u64, ReadError> {
+        Ok(self.stored(inbox, id, &[]).await?.bytes)
     }
 
     /// One email with its parsed content.
@@ -388,6 +413,15 @@ impl LatePart {
             Self::Parsed => Part::ParsedSignature,
             Self::Raw => Part::RawSignature,
         }
+    }
+}
+
+fn page(request: &ListRequest, parts: Vec<Part>) -> ListPage {
+    ListPage {
+        before: request.before,
+        max_rows: request.limit.min(PAGE_ROWS),
+        max_bytes: PAGE_BYTES,
+        parts,
     }
 }
 
