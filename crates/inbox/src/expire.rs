@@ -11,7 +11,7 @@ use crate::Inboxes;
 
 /// Inboxes retired, and emails removed, in one step.
 const RETIRE_CHUNK: usize = 500;
-const REAP_CHUNK: usize = 1000;
+const REAP_CHUNK: usize = 256;
 /// The task looks at least this often, in case the machine's clock jumps.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
 /// How long it waits when the store is unavailable.

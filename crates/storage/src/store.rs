@@ -111,6 +111,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn retire_expired(&self, limit: usize, now: Timestamp) -> Result<usize, Unavailable>;
 
     /// Removes up to `limit` emails of retired inboxes, and retired inboxes without mail.
+    ///
+    /// A backend may do less in one call, however large the limit: [`Reaped::more`] says whether to call again.
     async fn reap(&self, limit: usize, now: Timestamp) -> Result<Reaped, Unavailable>;
 
     /// When the next live inbox expires.

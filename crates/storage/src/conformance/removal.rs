@@ -13,6 +13,7 @@ pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
     retiring_counts_the_living(&*open().await).await;
     expired_inboxes_are_retired(&*open().await).await;
     reaping_goes_in_chunks(&*open().await).await;
+    no_limit_is_too_large_to_reap(&*open().await).await;
     reaping_leaves_the_next_life_alone(&*open().await).await;
 }
 
@@ -127,6 +128,22 @@ async fn reaping_goes_in_chunks(store: &dyn Store) {
     {
         assert_eq!(store.sequence_of(inbox.key, id).await.unwrap(), None);
     }
+}
+
+async fn no_limit_is_too_large_to_reap(store: &dyn Store) {
+    let inbox = create(store, "large").await;
+    let emails: Vec<_> = (0..600).map(|number| email(&inbox, &number.to_string())).collect();
+    store.accept(emails, START).await.unwrap();
+    store.retire(&[inbox.key], RemovalReason::Manual, START).await.unwrap();
+    let mut reaped = store.reap(usize::MAX, START).await.unwrap();
+    let (mut emails, mut calls) = (reaped.emails, 1);
+    while reaped.more {
+        reaped = store.reap(usize::MAX, START).await.unwrap();
+        emails += reaped.emails;
+        calls += 1;
+        assert!(calls < 100, "reaping does not end");
+    }
+    assert_eq!(emails, 600);
 }
 
 async fn reaping_leaves_the_next_life_alone(store: &dyn Store) {

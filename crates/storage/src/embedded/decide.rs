@@ -16,7 +16,8 @@ const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
 
 /// Inboxes that one call of [`Reap`] looks at, at most.
 const REAP_INBOXES: usize = 256;
-/// Emails that it removes, at most: each is several rows of one batch (see [`super::view::BATCH_ROWS`]).
+/// Emails that it removes, at most, whatever limit it is called with: each is several rows of one batch
+/// (see [`super::view::BATCH_ROWS`]).
 const REAP_EMAILS: usize = 256;
 
 /// A call that may write.
