@@ -2,7 +2,7 @@
 //!
 //! A call that writes goes through one committer thread: it is *decided* on what all calls before it leave, its
 //! records are appended to the log with those of whatever else is queued, one sync makes them durable, and one
-//! atomic batch makes them visible in the index.
+//! atomic step makes them visible in the index, which gathers the changes of several groups in memory before it writes.
 //! Readers use the index directly and read content from the segments.
 //!
 //! What can go wrong with the files, and what comes of it:

@@ -14,9 +14,9 @@ use crate::Part;
 pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<(), IndexError> {
     match head {
         Head::InboxCreated { .. } => created(view, head, place),
-        Head::InboxesRetired { inboxes, reason, at } => {
+        Head::InboxesRetired { inboxes, reason, .. } => {
             for inbox in inboxes {
-                retired(view, InboxKey::from_bytes(*inbox), *reason, *at)?;
+                retired(view, InboxKey::from_bytes(*inbox), *reason)?;
             }
             Ok(())
         }
@@ -91,7 +91,7 @@ fn created(view: &mut View<'_>, head: &Head, place: Place) -> Result<(), IndexEr
 }
 
 /// The work does not depend on the amount of mail: its rows stay until the inbox is reaped.
-fn retired(view: &mut View<'_>, inbox: InboxKey, reason: RemovalReason, at: u64) -> Result<(), IndexError> {
+fn retired(view: &mut View<'_>, inbox: InboxKey, reason: RemovalReason) -> Result<(), IndexError> {
     let Some(old) = view.inbox(inbox)? else { return Ok(()) };
     let counts = view.counts(inbox)?.unwrap_or_default();
     view.delete(key::inbox(inbox));
@@ -111,7 +111,7 @@ fn retired(view: &mut View<'_>, inbox: InboxKey, reason: RemovalReason, at: u64)
     view.meta.inboxes -= 1;
     view.meta.emails -= counts.emails;
     view.meta.live_bytes -= counts.bytes + old.place.len;
-    let gone = RetiredRow { inbox: old, reason, at };
+    let gone = RetiredRow { inbox: old, reason };
     view.put(key::retired(inbox), &gone);
     Ok(())
 }

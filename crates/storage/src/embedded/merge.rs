@@ -1,4 +1,4 @@
-//! Rows as they are with changes on top: what a reader sees while the changes are not written yet.
+//! Rows as they are with changes on top: what is read while sled does not have the changes yet.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

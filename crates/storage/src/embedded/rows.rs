@@ -81,7 +81,6 @@ impl InboxRow {
 pub(super) struct RetiredRow {
     pub(super) inbox: InboxRow,
     pub(super) reason: RemovalReason,
-    pub(super) at: u64,
 }
 
 /// Totals of an inbox. Every change of its mail changes this row: equal rows mean that nothing happened in between.

@@ -9,8 +9,8 @@ use super::index::{Index, IndexError, Row, Rows};
 use super::merge::{Changes, Merge};
 use super::rows::{Meta, encode, key};
 
-/// Rows after which a batch is written: sled copies a whole page for every row that it changes, and keeps all copies
-/// until the batch ends.
+/// Rows after which a group goes to the index: sled copies a whole page for every row that it changes, and keeps all
+/// copies until its batch ends.
 pub(super) const BATCH_ROWS: usize = 512;
 
 /// The changes of a group on top of the index: each call of the group is decided on what those before it did.
@@ -32,7 +32,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// How many rows wait to be written.
+    /// How many rows wait for the index.
     pub(super) fn len(&self) -> usize {
         self.pending.len()
     }
@@ -50,7 +50,7 @@ impl<'a> View<'a> {
         self.pending.insert(key, None);
     }
 
-    /// Writes all changes to the index in one atomic step and starts anew.
+    /// Hands all changes to the index in one atomic step and starts anew.
     pub(super) fn write(&mut self) -> Result<(), IndexError> {
         let mut changes = std::mem::take(&mut self.pending);
         changes.insert(key::META.to_vec(), Some(encode(&self.meta).into()));
