@@ -17,14 +17,15 @@
 //! # Ok::<(), restante_server::StartError>(())
 //! ```
 //!
-//! Modules, in reading order: [`settings`], [`start_error`], [`data_directory`], [`secrets`], [`logs`], [`limits`],
-//! [`startup`], [`discovery`], [`compose`], [`run`].
+//! Modules, in reading order: [`settings`], [`start_error`], [`data_directory`], [`secrets`], [`logs`], [`panics`],
+//! [`limits`], [`startup`], [`discovery`], [`compose`], [`run`].
 
 pub mod compose;
 pub mod data_directory;
 pub mod discovery;
 pub mod limits;
 pub mod logs;
+pub mod panics;
 pub mod run;
 pub mod secrets;
 pub mod settings;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use restante_server::settings::{self, Invocation, Machine};
-use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, run};
+use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, panics, run};
 
 fn main() -> ExitCode {
     match start() {
@@ -30,6 +30,7 @@ fn start() -> Result<(), StartError> {
         Invocation::Serve(settings) => {
             let variable = |name: &str| environment.get(OsStr::new(name)).cloned();
             logs::start(settings.log, variable("NO_COLOR").as_deref());
+            panics::log_places_only();
             serve(*settings, discovery::path(variable))
         }
     }
