@@ -7,8 +7,9 @@
 //! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
-//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`remove`],
-//! [`expire`], [`watch`].
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`view`],
+//! [`remove`], [`expire`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
+//! processor time).
 
 pub mod budget;
 pub mod content;
@@ -21,6 +22,7 @@ mod parts;
 pub mod policy;
 pub mod read;
 pub mod remove;
+pub mod view;
 pub mod watch;
 
 pub use budget::{Budget, Reservation};
@@ -28,6 +30,7 @@ pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
 pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};
 pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
-pub use read::{Content, EmailList, EmailView, ListRequest, ReadError, RecipientError, Source};
+pub use read::{EmailList, ListRequest, ReadError, RecipientError};
 pub use restante_storage::Idempotency;
+pub use view::{Content, EmailView, Source};
 pub use watch::{Watch, WatchError, Watched};

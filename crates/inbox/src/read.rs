@@ -1,15 +1,14 @@
-//! Reading: which inbox a path reaches, what an inbox holds, and the content of its emails.
+//! Reading: which inbox a path reaches, what an inbox holds, and its emails.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use restante_envelope::{PayloadPart, Sealed, SealedPayload, Signature};
-use restante_model::{EmailId, ForwardPath, Inbox, InboxAddress, InboxHash, InboxMode, Timestamp};
+use restante_model::{EmailId, ForwardPath, Inbox, InboxAddress, InboxHash, InboxMode};
 use restante_storage::{InboxPage, ListPage, Part, StoredEmail, SyncStatus};
 
-use crate::parts::{Damaged, Facts};
-use crate::{Inboxes, content, parts};
+use crate::parts::Facts;
+use crate::view::{Content, EmailView, LatePart, Source, damaged, required, wanted_parts};
+use crate::{Inboxes, content};
 
 /// Emails that one page of a listing reads at most, by number and by bytes.
 const PAGE_ROWS: usize = 500;
@@ -63,49 +62,6 @@ pub enum RecipientError {
     /// The store cannot tell.
     #[error("the storage is unavailable")]
     Unavailable,
-}
-
-/// What an email says, as it leaves the server: by the mode of its inbox, readable or sealed, never both.
-#[derive(Debug, Clone)]
-pub enum Content {
-    /// Of a plain inbox: JSON documents.
-    Plain {
-        /// Sender, recipient, subject.
-        metadata: Bytes,
-        /// The parsed content, when it was asked for.
-        parsed: Option<Bytes>,
-    },
-    /// Of an encrypted inbox: the same documents, sealed.
-    Sealed {
-        /// Sender, recipient, subject.
-        metadata: SealedPayload,
-        /// The parsed content, when it was asked for.
-        parsed: Option<SealedPayload>,
-    },
-}
-
-/// The source of an email, as it leaves the server.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// Of a plain inbox: the message with this server's trace header.
-    Plain(Bytes),
-    /// Of an encrypted inbox: the base64 text of the same, sealed.
-    Sealed(SealedPayload),
-}
-
-/// An email as a reader gets it.
-#[derive(Debug, Clone)]
-pub struct EmailView {
-    /// Its id.
-    pub id: EmailId,
-    /// The hash of its inbox.
-    pub inbox: InboxHash,
-    /// When it arrived.
-    pub received_at: Timestamp,
-    /// Whether it was marked as read.
-    pub is_read: bool,
-    /// What it says.
-    pub content: Content,
 }
 
 /// One page of a listing.
@@ -284,136 +240,6 @@ impl Inboxes {
             .await?
             .ok_or(ReadError::NoEmail)
     }
-
-    async fn view(&self, inbox: &Inbox, email: StoredEmail, include_content: bool) -> Result<EmailView, ReadError> {
-        let content = self.content(inbox, &email, include_content).await?;
-        let StoredEmail {
-            id,
-            received_at,
-            is_read,
-            ..
-        } = email;
-        Ok(EmailView {
-            id,
-            inbox: inbox.hash,
-            received_at,
-            is_read,
-            content,
-        })
-    }
-
-    async fn content(&self, inbox: &Inbox, email: &StoredEmail, whole: bool) -> Result<Content, ReadError> {
-        let metadata = required(email, Part::Metadata)?;
-        match inbox.mode {
-            InboxMode::Plain => {
-                let parsed = if whole { Some(self.parsed(email).await?) } else { None };
-                Ok(Content::Plain {
-                    metadata: metadata.clone(),
-                    parsed,
-                })
-            }
-            InboxMode::Encrypted { .. } => {
-                let parsed = if whole {
-                    Some(self.signed(inbox, email, LatePart::Parsed).await?)
-                } else {
-                    None
-                };
-                let (signature, sealed) = parts::signed_from_bytes(metadata).map_err(damaged(email.id))?;
-                Ok(Content::Sealed {
-                    metadata: self.payload(sealed, PayloadPart::Metadata, signature),
-                    parsed,
-                })
-            }
-        }
-    }
-
-    /// The parsed content of a plain email, made from its source and kept for the next read.
-    async fn parsed(&self, email: &StoredEmail) -> Result<Bytes, ReadError> {
-        if let Some(parsed) = self.shared.parsed.get(&email.id) {
-            return Ok(parsed);
-        }
-        let facts = Facts::from_bytes(required(email, Part::Facts)?).map_err(damaged(email.id))?;
-        let raw = required(email, Part::Raw)?.clone();
-        let raw_bytes = raw.len();
-        let make = move || content::json(&content::parsed_content(restante_message::parse(&raw), facts.auth));
-        let parsed = self.off_thread(raw_bytes, make).await?;
-        self.shared.parsed.insert(email.id, parsed.clone());
-        Ok(parsed)
-    }
-
-    /// A sealed part with its signature, which is made, and kept, at the first read.
-    async fn signed(&self, inbox: &Inbox, email: &StoredEmail, part: LatePart) -> Result<SealedPayload, ReadError> {
-        let mac_key = self.shared.keys.mac.as_slice();
-        let sealed = parts::unsigned_from_bytes(mac_key, email.id, part.payload(), required(email, part.stored())?)
-            .map_err(damaged(email.id))?;
-        if let Some(signature) = email.part(part.signature()) {
-            let signature = parts::signature_from_bytes(signature).map_err(damaged(email.id))?;
-            return Ok(self.payload(sealed, part.payload(), signature));
-        }
-        let (inboxes, sealed_bytes) = (self.clone(), sealed.as_bytes().len());
-        let sign = move || {
-            let signature = sealed.sign(inboxes.policy().profile, part.payload(), &inboxes.shared.keys.signing);
-            (sealed, signature)
-        };
-        let (sealed, signature) = self.off_thread(sealed_bytes, sign).await?;
-        let kept = Bytes::copy_from_slice(signature.as_bytes());
-        if self
-            .store()
-            .attach(inbox.key, email.id, part.signature(), kept, self.now())
-            .await
-            .is_err()
-        {
-            // The reader still gets a valid signature; the next one is made anew.
-            tracing::warn!(email = %email.id, "a signature could not be kept");
-        }
-        Ok(self.payload(sealed, part.payload(), signature))
-    }
-
-    /// Runs work on so many bytes in its lane, off the async threads.
-    async fn off_thread<T: Send + 'static>(
-        &self,
-        bytes: usize,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, ReadError> {
-        // The work does not panic; the pool refuses only while the process stops.
-        let done = self.shared.lanes.run(bytes, work).await;
-        done.map_err(|_| ReadError::Unavailable)
-    }
-
-    fn payload(&self, sealed: Sealed, part: PayloadPart, signature: Signature) -> SealedPayload {
-        let (profile, key) = (self.policy().profile, self.verifying_key().clone());
-        SealedPayload::new(sealed, profile, part, signature, key)
-    }
-}
-
-/// The parts that are signed at their first read.
-#[derive(Debug, Clone, Copy)]
-enum LatePart {
-    Parsed,
-    Raw,
-}
-
-impl LatePart {
-    fn payload(self) -> PayloadPart {
-        match self {
-            Self::Parsed => PayloadPart::Parsed,
-            Self::Raw => PayloadPart::Raw,
-        }
-    }
-
-    fn stored(self) -> Part {
-        match self {
-            Self::Parsed => Part::Parsed,
-            Self::Raw => Part::Raw,
-        }
-    }
-
-    fn signature(self) -> Part {
-        match self {
-            Self::Parsed => Part::ParsedSignature,
-            Self::Raw => Part::RawSignature,
-        }
-    }
 }
 
 fn page(request: &ListRequest, parts: Vec<Part>) -> ListPage {
@@ -423,20 +249,4 @@ fn page(request: &ListRequest, parts: Vec<Part>) -> ListPage {
         max_bytes: PAGE_BYTES,
         parts,
     }
-}
-
-fn wanted_parts(inbox: &Inbox, include_content: bool) -> Vec<Part> {
-    match (include_content, &inbox.mode) {
-        (false, _) => vec![Part::Metadata],
-        (true, InboxMode::Plain) => vec![Part::Metadata, Part::Facts, Part::Raw],
-        (true, InboxMode::Encrypted { .. }) => vec![Part::Metadata, Part::Parsed, Part::ParsedSignature],
-    }
-}
-
-fn required(email: &StoredEmail, part: Part) -> Result<&Bytes, ReadError> {
-    email.part(part).ok_or(ReadError::Damaged(Some(email.id)))
-}
-
-fn damaged(id: EmailId) -> impl Fn(Damaged) -> ReadError {
-    move |Damaged| ReadError::Damaged(Some(id))
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use restante_model::{EmailId, Inbox, InboxHash, InboxKey};
 use restante_storage::{Arrival, Notice, Subscription};
 
-use crate::read::Content;
-use crate::{Inboxes, ReadError};
+use crate::{Content, Inboxes, ReadError};
 
 /// Missed arrivals of one inbox that are read from the store at once.
 const MISSED_CHUNK: usize = 64;

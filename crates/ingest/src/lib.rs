@@ -3,8 +3,8 @@
 //! The session in `restante-smtp` decides; this crate reads, writes, waits and stores for it.
 //! It knows the inboxes by their use cases only, and nothing of HTTP.
 //!
-//! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, [`connection`] drives one, `accept` takes a complete
-//! transaction to the inboxes, `reply` is the one table of refusals, [`limits`].
+//! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, [`connection`] drives one,
+//! `accept` takes a complete transaction to the inboxes, `reply` is the one table of refusals, [`limits`].
 
 mod accept;
 pub mod connection;
