@@ -220,6 +220,38 @@ fn reading_slowly(server: &TestServer, path: &str) -> TcpStream {
 }
 
 #[test]
+fn a_connection_beyond_the_limit_is_served_when_another_ends() {
+    let server = TestServer::start(&[("SERVER_MAX_CONNECTIONS", "2")]);
+    let ask = || {
+        let mut socket = socket::connect(server.http);
+        socket::write(&mut socket, b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        socket
+    };
+    let (mut first, mut second) = (ask(), ask());
+    for socket in [&mut first, &mut second] {
+        socket::read_until(socket, r#"{"status":"ok"}"#);
+    }
+    let mut third = ask();
+    third.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(third.read(&mut [0]).is_err(), "it waits");
+    drop(first);
+    third.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket::read_until(&mut third, r#"{"status":"ok"}"#);
+}
+
+#[test]
+fn a_request_head_has_at_most_128_kib() {
+    let server = TestServer::start(&[]);
+    let answer = |bytes: usize| {
+        let filler = format!("X-Filler: {}", "x".repeat(bytes));
+        let head = ["GET /health/live HTTP/1.1", "Host: localhost", &filler];
+        socket::status(&socket::exchange(server.http, &head, b""))
+    };
+    assert_eq!(answer(100 * 1024), 200);
+    assert_eq!(answer(130 * 1024), 431);
+}
+
+#[test]
 fn half_a_request_head_is_cut_after_10_seconds() {
     let server = TestServer::start(&[]);
     let mut socket = socket::connect(server.http);

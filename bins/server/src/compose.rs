@@ -196,6 +196,7 @@ fn api_settings(settings: &Settings, info: ServerInfo, key: KeyDigest) -> ApiSet
         allow_clear_all: settings.inboxes.allow_clear_all,
         local_hosts_only: settings.http.listen.ip().is_loopback(),
         throttle: settings.http.throttle.map(|throttle| (throttle.limit, throttle.per)),
+        max_connections: settings.http.max_connections,
         max_inflight_bytes: bytes(settings.http.max_inflight_bytes),
         keep_alive: KEEP_ALIVE,
     }

@@ -17,6 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::gate;
 use crate::io::{Busy, BusyGuard, Deadlined};
@@ -25,18 +26,22 @@ use crate::state::Api;
 
 /// How long the accept loop rests when the process has run out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of a request head, at most; a connection holds so many.
+const HEAD_MAX: usize = 128 * 1024;
 
 /// A bound socket that serves the API.
 #[derive(Debug)]
 pub struct HttpServer {
     socket: TcpListener,
     api: Arc<Api>,
+    places: Arc<Semaphore>,
 }
 
 impl HttpServer {
     /// Wraps a bound socket.
     pub fn new(socket: TcpListener, api: Arc<Api>) -> Self {
-        Self { socket, api }
+        let places = Arc::new(Semaphore::new(api.settings.max_connections));
+        Self { socket, api, places }
     }
 
     /// Where it listens.
@@ -53,14 +58,16 @@ impl HttpServer {
         loop {
             let accepted = tokio::select! {
                 () = self.api.stop.cancelled() => return,
-                accepted = self.socket.accept() => accepted,
+                accepted = self.accept() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => {
+                Ok((stream, peer, place)) => {
                     let _ = stream.set_nodelay(true);
-                    self.api
-                        .tasks
-                        .spawn(serve(stream, peer, Arc::clone(&self.api), router.clone()));
+                    let served = serve(stream, peer, Arc::clone(&self.api), router.clone());
+                    self.api.tasks.spawn(async move {
+                        served.await;
+                        drop(place);
+                    });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "an HTTP connection could not be accepted");
@@ -68,6 +75,14 @@ impl HttpServer {
                 }
             }
         }
+    }
+
+    /// The next connection, once there is a place for it; until then it waits with the system.
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.expect("nobody closes the semaphore");
+        let (stream, peer) = self.socket.accept().await?;
+        Ok((stream, peer, place))
     }
 }
 
@@ -87,6 +102,8 @@ async fn serve(stream: TcpStream, peer: SocketAddr, api: Arc<Api>, router: Route
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
+        .max_header_size(HEAD_MAX)
+        .max_buf_size(HEAD_MAX)
         .serve_connection(io, service);
     tokio::pin!(connection);
     let served = tokio::select! {

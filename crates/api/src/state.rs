@@ -29,6 +29,8 @@ pub struct ApiSettings {
     pub local_hosts_only: bool,
     /// Requests of one address in a window; `None` is no limit.
     pub throttle: Option<(u32, Duration)>,
+    /// Connections at a time.
+    pub max_connections: usize,
     /// Memory for answers being made.
     pub max_inflight_bytes: usize,
     /// Pause between keep-alive comments of a stream.

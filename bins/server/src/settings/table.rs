@@ -224,6 +224,8 @@ pub const SECTIONS: &[Section] = &[
             "Whether HTTPS is served.").later(),
         row("SERVER_HTTPS_PORT", Kind::Port, ByProfile("8443", "443"),
             "Port of the HTTPS listener.").later(),
+        row("SERVER_MAX_CONNECTIONS", number(1, COUNT_MAX), Same("16384"),
+            "HTTP connections at a time, at most; further ones wait."),
         row("SERVER_ORIGIN", Kind::List, Same(""),
             "Origins that browsers may call from (CORS).").later(),
         row("THROTTLE_LIMIT", number(0, COUNT_MAX), Same("0"),

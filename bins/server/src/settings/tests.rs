@@ -143,6 +143,7 @@ const EVERY_BUILT: &[(&str, &str)] = &[
     ("SVC_SMTP_HOSTNAME", "mx.example.test"),
     ("SVC_SERVER_HOST", "0.0.0.0"),
     ("SVC_SERVER_PORT", "81"),
+    ("SVC_SERVER_MAX_CONNECTIONS", "6"),
     ("SVC_THROTTLE_LIMIT", "5"),
     ("SVC_THROTTLE_TTL", "7000"),
     ("SVC_HTTP_MAX_INFLIGHT_BYTES", "1000000"),
@@ -204,6 +205,7 @@ fn every_setting_that_is_built_reaches_its_place() {
         },
         http: HttpSettings {
             listen: 0.0.0.0:81,
+            max_connections: 6,
             max_inflight_bytes: 1000000,
             throttle: Some(
                 Throttle {
@@ -478,6 +480,7 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_SMTP_HOSTNAME=mail-1.example.test  # default
     SVC_SERVER_HOST=127.0.0.1  # default
     SVC_SERVER_PORT=8080  # default
+    SVC_SERVER_MAX_CONNECTIONS=16384  # default
     SVC_THROTTLE_LIMIT=0  # default
     SVC_THROTTLE_TTL=60000  # default
     SVC_HTTP_MAX_INFLIGHT_BYTES=268435456  # default

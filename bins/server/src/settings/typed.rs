@@ -67,6 +67,8 @@ pub struct SmtpSettings {
 pub struct HttpSettings {
     /// Address of the listener; port 0 takes any free one.
     pub listen: SocketAddr,
+    /// Connections at a time.
+    pub max_connections: usize,
     /// Memory for answers being made, in bytes.
     pub max_inflight_bytes: u64,
     /// How many requests one address may make; `None` is no limit.
@@ -199,6 +201,7 @@ impl From<&Resolved> for HttpSettings {
         let per = Duration::from_millis(values.number("THROTTLE_TTL"));
         Self {
             listen: SocketAddr::new(values.host("SERVER_HOST"), values.narrow("SERVER_PORT")),
+            max_connections: values.narrow("SERVER_MAX_CONNECTIONS"),
             max_inflight_bytes: values.number("HTTP_MAX_INFLIGHT_BYTES"),
             throttle: (limit > 0).then_some(Throttle { limit, per }),
         }
