@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use restante_model::{EmailId, InboxHash, InboxKey};
 use sled::IVec;
@@ -20,6 +21,10 @@ const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Changes that are kept in memory at most: more would make the batch a pause that readers feel.
 const RECENT_ROWS: usize = 512;
+
+/// How often an open that failed is tried again, and after what pause: a rebuild would take longer.
+const OPEN_PAUSES: usize = 20;
+const OPEN_PAUSE: Duration = Duration::from_millis(10);
 
 /// Why the index cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -117,14 +122,12 @@ pub(super) struct Index {
 impl Index {
     /// Opens the index in a directory, or makes a new one there.
     pub(super) fn open(dir: &Path) -> Result<Self, IndexError> {
-        // sled asserts on some damaged files instead of returning an error.
         let config = sled::Config::new()
             .path(dir)
             .cache_capacity(CACHE_BYTES)
             .flush_every_ms(None);
-        let db = catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)??;
         Ok(Self {
-            db,
+            db: open_patiently(&config)?,
             recent: RwLock::default(),
         })
     }
@@ -174,6 +177,19 @@ impl Index {
         let recent = self.recent();
         let stored = self.db.range(keys.clone()).map(|row| row.map_err(IndexError::from));
         Merge::new(&recent, keys, stored)
+    }
+}
+
+/// A sled that this process has just dropped is held a moment longer by its own threads, and refuses to open meanwhile.
+fn open_patiently(config: &sled::Config) -> Result<sled::Db, IndexError> {
+    let mut pauses = OPEN_PAUSES;
+    loop {
+        // sled asserts on some damaged files instead of returning an error.
+        match catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)? {
+            Err(sled::Error::Io(_)) if pauses > 0 => std::thread::sleep(OPEN_PAUSE),
+            opened => return Ok(opened?),
+        }
+        pauses -= 1;
     }
 }
 
