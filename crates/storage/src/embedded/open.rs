@@ -83,7 +83,7 @@ pub enum OpenError {
     /// Its mail was stored under another wire profile or keys.
     #[error(
         "the store in {} was filled with {what} {stored}, and this start has {ours}: \
-         use another data directory, or delete this one with all its mail",
+         start with the former again, use another data directory, or delete this one with all its mail",
         path.display()
     )]
     OtherStamp {

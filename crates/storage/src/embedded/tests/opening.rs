@@ -70,8 +70,8 @@ async fn another_stamp_opens_an_empty_store_only() {
     let refused = line(Embedded::open(&other));
     assert!(
         refused.contains(
-            "was filled with wire profile service, and this start has vaultsandbox: use another data directory, \
-             or delete this one with all its mail"
+            "was filled with wire profile service, and this start has vaultsandbox: start with the former again, \
+             use another data directory, or delete this one with all its mail"
         ),
         "{refused}"
     );
