@@ -157,11 +157,11 @@ impl Listing {
         let stored = inboxes.page_bytes(&self.inbox, &request).await.map_err(reading)?;
         let mut held = self.held.take().map_or_else(|| budget.hold(0), Ok)?;
         budget.grow(&mut held, times(stored, read_factor(&self.inbox)))?;
-        let EmailList { emails, more } = inboxes.list(&self.inbox, &request).await.map_err(reading)?;
+        let EmailList { emails, next } = inboxes.list(&self.inbox, &request).await.map_err(reading)?;
         let bytes: usize = emails.iter().map(|email| content_bytes(&email.content)).sum();
         budget.grow(&mut held, bytes * ANSWER_FACTOR)?;
-        self.left = if more { self.left - emails.len() } else { 0 };
-        self.before = emails.last().map(|email| email.id);
+        self.left = next.map_or(0, |_| self.left - emails.len());
+        self.before = next;
         let mut chunk = BytesMut::new();
         for email in emails {
             chunk.put_u8(if std::mem::take(&mut self.is_first) { b'[' } else { b',' });

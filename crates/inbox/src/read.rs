@@ -80,8 +80,8 @@ pub struct ListRequest {
 pub struct EmailList {
     /// The emails of the page.
     pub emails: Vec<EmailView>,
-    /// Whether older ones remain.
-    pub more: bool,
+    /// Older ones remain: those before this email, which the page may not show.
+    pub next: Option<EmailId>,
 }
 
 impl Inboxes {
@@ -145,6 +145,7 @@ impl Inboxes {
     pub async fn list(&self, inbox: &Inbox, request: &ListRequest) -> Result<EmailList, ReadError> {
         let page = page(request, wanted_parts(inbox, request.include_content));
         let page = self.store().list(inbox.key, page, self.now()).await?;
+        let next = page.emails.last().filter(|_| page.more).map(|email| email.id);
         let views = page
             .emails
             .into_iter()
@@ -161,10 +162,7 @@ impl Inboxes {
                 view => Some(view),
             });
         let emails = views.try_collect().await?;
-        Ok(EmailList {
-            emails,
-            more: page.more,
-        })
+        Ok(EmailList { emails, next })
     }
 
     /// Bytes that [`Inboxes::list`] will read for the same page, more or less, without reading them.

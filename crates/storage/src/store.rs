@@ -48,6 +48,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn accept(&self, emails: Vec<NewEmail>, now: Timestamp) -> Result<Vec<Arrival>, AcceptError>;
 
     /// Emails of an inbox, newest first; empty for an inbox that is gone.
+    ///
+    /// A damaged part is left out, so that one email does not hide the others; [`Store::email`] tells.
     async fn list(&self, inbox: InboxKey, page: ListPage, now: Timestamp) -> Result<EmailPage, ReadError>;
 
     /// One email with the wanted parts; a part that it does not have is left out.

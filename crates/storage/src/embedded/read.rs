@@ -148,7 +148,7 @@ impl Shared {
         };
         let emails = found
             .into_iter()
-            .map(|email| self.fetch(email))
+            .map(|email| self.fetch(email, Spoiled::LeftOut))
             .collect::<Result<_, _>>()?;
         Ok(EmailPage { emails, more })
     }
@@ -166,17 +166,25 @@ impl Shared {
             mail.map(|mail| Found::new(index, inbox, email, &mail, parts))
                 .transpose()
         })?;
-        found.flatten().map(|email| self.fetch(email)).transpose()
+        let found = found.flatten();
+        found.map(|email| self.fetch(email, Spoiled::Refused)).transpose()
     }
 
-    fn fetch(&self, found: Found) -> Result<StoredEmail, ReadError> {
-        let read = |(part, blob)| Ok((part, self.segments.read(blob)?));
+    fn fetch(&self, found: Found, spoiled: Spoiled) -> Result<StoredEmail, ReadError> {
+        let read = |(part, blob)| match self.segments.read(blob) {
+            Err(ReadError::Damaged) if spoiled == Spoiled::LeftOut => None,
+            read => Some(read.map(|bytes| (part, bytes))),
+        };
         Ok(StoredEmail {
             id: found.id,
             received_at: found.received_at,
             is_read: found.is_read,
             bytes: found.bytes,
-            parts: found.blobs.into_iter().map(read).collect::<Result<_, ReadError>>()?,
+            parts: found
+                .blobs
+                .into_iter()
+                .filter_map(read)
+                .collect::<Result<_, ReadError>>()?,
         })
     }
 
@@ -236,6 +244,13 @@ fn arrival(inbox: InboxKey, name: &[u8], value: &[u8]) -> Result<Arrival, IndexE
         email: EmailId::from_bytes(value.try_into().map_err(|_| IndexError::Missing)?),
         sequence: key::number_at(name, 16).ok_or(IndexError::Missing)?,
     })
+}
+
+/// What becomes of a part that does not match its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoiled {
+    Refused,
+    LeftOut,
 }
 
 /// An email in the index, and where the wanted parts lie.

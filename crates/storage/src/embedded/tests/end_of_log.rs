@@ -225,10 +225,13 @@ async fn a_damaged_part_is_told_when_it_is_read() {
     let size = "metadata of kept".len() + "raw of kept".len();
     assert_eq!(read(&[]).await.unwrap().unwrap().bytes, size as u64);
     let page = store
-        .list(filled.inboxes[0].key, everything(&[Part::Metadata]), START)
+        .list(filled.inboxes[0].key, everything(&[Part::Metadata, Part::Raw]), START)
         .await
         .unwrap();
-    assert_eq!(page.emails.len(), 2);
+    let listed = |email: &StoredEmail| (text(email, Part::Metadata).is_some(), text(email, Part::Raw).is_some());
+    let all: Vec<_> = page.emails.iter().map(listed).collect();
+    let whole = all.iter().filter(|email| **email == (true, true)).count();
+    assert_eq!((all.len(), whole), (2, 1), "the other one is listed without its source");
 }
 
 #[tokio::test]
