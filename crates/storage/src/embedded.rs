@@ -7,7 +7,7 @@
 //!
 //! What can go wrong with the files, and what comes of it:
 //!
-//! - an unfinished write at the end of the last segment was never acknowledged: it is cut off at the next open;
+//! - an unfinished write at the end of the last segment is cut off at the next open; a last group that was spoiled since looks the same;
 //! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
 //! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing;
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else;

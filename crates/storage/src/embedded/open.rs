@@ -123,7 +123,7 @@ pub struct Recovery {
     pub rebuilt: bool,
     /// Calls of the log that the index had not applied.
     pub replayed: u64,
-    /// Bytes cut off the end of the log: a write that was never acknowledged.
+    /// Bytes cut off the end of the log: an unfinished write, or a last group that was spoiled since (ADR 0009).
     pub torn_bytes: u64,
 }
 
@@ -154,7 +154,7 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
             segment = end.segment,
             offset = end.offset,
             bytes = end.torn_bytes,
-            "cut an unfinished write, never acknowledged, off the end of the log"
+            "cut what cannot be read off the end of the log: an unfinished write, unless the disk spoiled it"
         );
     }
     let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes).map_err(usable)?;

@@ -34,7 +34,7 @@ pub(super) struct End {
     pub(super) offset: u64,
     /// Calls that were applied.
     pub(super) calls: u64,
-    /// Bytes behind the end that were never acknowledged.
+    /// Bytes behind the end that cannot be read: an unfinished write, or a last group that was spoiled since.
     pub(super) torn_bytes: u64,
 }
 
