@@ -35,9 +35,10 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
         smtp: server.smtp,
         http: server.http,
     };
+    // Before the output, so that whoever waits for that finds the file.
+    let _discovery = discovery.and_then(|path| announce(path, &running));
     // A start whose output nobody reads is still a start.
     let _ = write!(std::io::stdout(), "{running}");
-    let _discovery = discovery.and_then(|path| announce(path, &running));
 
     let ended = tokio::select! {
         () = signals.next() => Ok(()),
