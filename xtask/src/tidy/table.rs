@@ -38,6 +38,16 @@ pub(super) const ROWS: &[Row] = &[
         in_tests: &["crates/testkit"],
     },
     Row {
+        folder: "crates/tls",
+        may_use: &["crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/auth",
+        may_use: &["crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
         folder: "crates/storage",
         may_use: &["crates/envelope", "crates/model"],
         in_tests: &["crates/testkit"],
@@ -49,12 +59,25 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         folder: "crates/ingest",
-        may_use: &["crates/model", "crates/smtp", "crates/message", "crates/inbox"],
+        may_use: &[
+            "crates/model",
+            "crates/smtp",
+            "crates/message",
+            "crates/tls",
+            "crates/auth",
+            "crates/inbox",
+        ],
         in_tests: &["crates/testkit", "crates/envelope", "crates/storage"],
     },
     Row {
         folder: "crates/api",
-        may_use: &["crates/envelope", "crates/model", "crates/wire", "crates/inbox"],
+        may_use: &[
+            "crates/envelope",
+            "crates/model",
+            "crates/wire",
+            "crates/tls",
+            "crates/inbox",
+        ],
         in_tests: &["crates/testkit", "crates/message", "crates/storage"],
     },
     Row {
@@ -70,6 +93,8 @@ pub(super) const ROWS: &[Row] = &[
             "crates/smtp",
             "crates/message",
             "crates/wire",
+            "crates/tls",
+            "crates/auth",
             "crates/storage",
             "crates/inbox",
             "crates/ingest",
@@ -144,6 +169,10 @@ pub(super) const OWNED: &[Owned] = &[
         owners: &["crates/api"],
     },
     Owned {
+        package: "mail-auth",
+        owners: &["crates/auth"],
+    },
+    Owned {
         package: "mail-parser",
         owners: &["crates/message"],
     },
@@ -152,8 +181,16 @@ pub(super) const OWNED: &[Owned] = &[
         owners: &["crates/storage"],
     },
     Owned {
+        package: "rcgen",
+        owners: &["crates/tls"],
+    },
+    Owned {
         package: "rustix",
         owners: &["crates/storage", "bins/server"],
+    },
+    Owned {
+        package: "rustls",
+        owners: &["crates/tls"],
     },
     Owned {
         package: "sled",
@@ -163,6 +200,10 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "smtp-proto",
         owners: &[],
+    },
+    Owned {
+        package: "tokio-rustls",
+        owners: &["crates/tls"],
     },
     Owned {
         package: "tower",
