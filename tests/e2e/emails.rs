@@ -107,6 +107,7 @@ fn the_source_is_byte_exact_after_our_received_field() {
             "ESMTP",
             &id,
             "for <bob@restante.test>",
+            "(envelope-from <alice@sender.test>)",
         ] {
             assert!(received.contains(part), "{part} in {received:?}");
         }
