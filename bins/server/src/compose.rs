@@ -7,7 +7,7 @@ use std::time::Duration;
 use restante_api::{Api, ApiSettings, HttpServer, KeyDigest};
 use restante_envelope::{Algs, base64url, digest};
 use restante_inbox::{Budget, InboxPolicy, Inboxes, Parts, SealKeys};
-use restante_ingest::{Ingest, IngestLimits, Listener};
+use restante_ingest::{Encryption, Ingest, IngestLimits, IngestParts, Listener};
 use restante_model::Clock;
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
@@ -72,8 +72,16 @@ impl RunningServer {
             connections.clone(),
             stop.clone(),
         );
-        let ingest = Ingest::new(inboxes.clone(), clock, session(&settings.smtp), limits(&settings.smtp));
-        let listener = Listener::new(smtp_socket, Arc::new(ingest));
+        let ingest = Ingest::new(IngestParts {
+            inboxes: inboxes.clone(),
+            clock,
+            session: session(&settings.smtp),
+            limits: limits(&settings.smtp),
+            tls: None,
+            authenticator: None,
+            proxy_networks: Vec::new(),
+        });
+        let listener = Listener::new(smtp_socket, Arc::new(ingest), Encryption::OnRequest);
         let server = HttpServer::new(http_socket, Arc::clone(&api));
         let smtp = listener.local_addr().map_err(StartError::Runtime)?;
         let http = server.local_addr().map_err(StartError::Runtime)?;

@@ -2,11 +2,33 @@
 
 use std::sync::Arc;
 
+use ipnet::IpNet;
+use restante_auth::Authenticator;
 use restante_inbox::{Budget, Inboxes};
 use restante_model::Clock;
-use restante_smtp::SessionConfig;
+use restante_smtp::{SessionConfig, StartTls};
+use restante_tls::Acceptor;
 
 use crate::limits::{Connections, IngestLimits};
+
+/// What the SMTP side is made of.
+#[derive(Debug)]
+pub struct IngestParts {
+    /// Where mail goes.
+    pub inboxes: Inboxes,
+    /// The time of arrival.
+    pub clock: Arc<dyn Clock>,
+    /// What sessions say and accept; whether they offer STARTTLS is decided by `tls`.
+    pub session: SessionConfig,
+    /// What a client may hold, and for how long.
+    pub limits: IngestLimits,
+    /// The certificate: with it STARTTLS is offered, and listeners may begin with TLS.
+    pub tls: Option<Acceptor>,
+    /// Checks mail for inboxes that ask for it; without it every result is `skipped`.
+    pub authenticator: Option<Authenticator>,
+    /// Networks whose clients must begin with a PROXY protocol v2 header, which is believed.
+    pub proxy_networks: Vec<IpNet>,
+}
 
 /// What all connections share: the inboxes, the settings, the memory, the places.
 #[derive(Debug)]
@@ -21,13 +43,20 @@ pub struct Ingest {
 
 impl Ingest {
     /// Puts the SMTP side together.
-    pub fn new(inboxes: Inboxes, clock: Arc<dyn Clock>, session: SessionConfig, limits: IngestLimits) -> Self {
+    pub fn new(parts: IngestParts) -> Self {
+        let starttls = match parts.tls {
+            Some(_) => StartTls::Offered,
+            None => StartTls::Off,
+        };
         Self {
-            inboxes,
-            clock,
-            session: Arc::new(session),
-            budget: Budget::new(limits.max_inflight_bytes),
-            limits,
+            inboxes: parts.inboxes,
+            clock: parts.clock,
+            session: Arc::new(SessionConfig {
+                starttls,
+                ..parts.session
+            }),
+            budget: Budget::new(parts.limits.max_inflight_bytes),
+            limits: parts.limits,
             connections: Connections::default(),
         }
     }

@@ -13,6 +13,8 @@ pub mod limits;
 pub mod listener;
 mod reply;
 
-pub use ingest::Ingest;
-pub use limits::IngestLimits;
-pub use listener::Listener;
+pub use ingest::{Ingest, IngestParts};
+/// A network of addresses.
+pub use ipnet::IpNet;
+pub use limits::{IngestLimits, MailRate};
+pub use listener::{Encryption, Listener};

@@ -22,6 +22,19 @@ pub struct IngestLimits {
     pub data_block: Duration,
     /// A whole session.
     pub session: Duration,
+    /// A TLS handshake.
+    pub handshake: Duration,
+    /// Mails from one address; no limit without it.
+    pub rate: Option<MailRate>,
+}
+
+/// A number of mails in a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MailRate {
+    /// The mails.
+    pub max: u32,
+    /// The span.
+    pub per: Duration,
 }
 
 impl Default for IngestLimits {
@@ -34,6 +47,8 @@ impl Default for IngestLimits {
             idle: Duration::from_mins(5),
             data_block: Duration::from_mins(3),
             session: Duration::from_mins(20),
+            handshake: Duration::from_secs(10),
+            rate: None,
         }
     }
 }

@@ -17,17 +17,31 @@ use crate::{connection, reply};
 /// How long the accept loop rests when the process has run out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// When the connections of a listener are encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    /// After STARTTLS, if there is a certificate.
+    OnRequest,
+    /// From the first byte (RFC 8314 section 3.3).
+    Implicit,
+}
+
 /// A bound socket that takes SMTP connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     ingest: Arc<Ingest>,
+    encryption: Encryption,
 }
 
 impl Listener {
     /// Wraps a bound socket.
-    pub fn new(socket: TcpListener, ingest: Arc<Ingest>) -> Self {
-        Self { socket, ingest }
+    pub fn new(socket: TcpListener, ingest: Arc<Ingest>, encryption: Encryption) -> Self {
+        Self {
+            socket,
+            ingest,
+            encryption,
+        }
     }
 
     /// Where it listens.
@@ -46,6 +60,7 @@ impl Listener {
                 accepted = self.socket.accept() => accepted,
             };
             match accepted {
+                Ok((stream, _)) if self.encryption == Encryption::Implicit => drop(stream),
                 Ok((stream, peer)) => self.admit(stream, peer, &tasks, &stop),
                 Err(error) => {
                     tracing::warn!(%error, "an SMTP connection could not be accepted");

@@ -13,6 +13,16 @@ pub enum StartTls {
     Offered,
 }
 
+/// Whether a client can authenticate (AUTH, RFC 4954).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// AUTH is answered 502.
+    #[default]
+    Off,
+    /// PLAIN and LOGIN succeed with any credentials, for applications that insist on them; they give no rights.
+    AcceptAny,
+}
+
 /// The settings of a session, shared by all sessions of a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionConfig {
@@ -31,6 +41,8 @@ pub struct SessionConfig {
     pub max_drain_bytes: u64,
     /// Whether STARTTLS is offered.
     pub starttls: StartTls,
+    /// Whether a client can authenticate.
+    pub auth: Auth,
 }
 
 impl SessionConfig {
@@ -49,6 +61,7 @@ impl Default for SessionConfig {
             max_recipients: 100,
             max_drain_bytes: 268_435_456,
             starttls: StartTls::Off,
+            auth: Auth::Off,
         }
     }
 }

@@ -95,7 +95,7 @@ pub mod transaction;
 mod wording;
 
 pub use action::{Action, Answer, CloseReason, Phase};
-pub use config::{SessionConfig, StartTls};
+pub use config::{Auth, SessionConfig, StartTls};
 pub use reply::{Enhanced, Reply};
 pub use session::Session;
 pub use transaction::{BodyType, MailParameters, Transaction};

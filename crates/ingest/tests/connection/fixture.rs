@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use restante_envelope::{SigningKey, WireProfile};
 use restante_inbox::{Budget, CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, Parts, SealKeys};
-use restante_ingest::{Ingest, IngestLimits, connection};
+use restante_ingest::{Ingest, IngestLimits, IngestParts, connection};
 use restante_model::{Domain, Timestamp};
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
@@ -66,7 +66,15 @@ impl Fixture {
             ..SessionConfig::default()
         };
         Self {
-            ingest: Ingest::new(inboxes.clone(), clock, session, IngestLimits::default()),
+            ingest: Ingest::new(IngestParts {
+                inboxes: inboxes.clone(),
+                clock,
+                session,
+                limits: IngestLimits::default(),
+                tls: None,
+                authenticator: None,
+                proxy_networks: Vec::new(),
+            }),
             inboxes,
             stop: CancellationToken::new(),
             _data: data,
