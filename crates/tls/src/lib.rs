@@ -1,53 +1,40 @@
-//! TLS of the listeners: one certificate for SMTP and HTTPS, read from files that may change while it is in use.
+//! TLS of the listeners: one certificate for SMTP and HTTPS, from files that may change while they are in use, or from
+//! an authority of its own.
+//!
+//! It knows nothing of SMTP and HTTP but the name that HTTP has in a handshake (ALPN).
+//! The crypto provider is always given, never taken from the process: no other library can change it.
+//!
+//! ```
+//! use std::time::Duration;
+//! use restante_model::Timestamp;
+//! use restante_tls::{Acceptor, LocalAuthority, Protocol, Tls};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let authority = LocalAuthority::new(directory.path().join("tls"), []);
+//! authority.renew(Timestamp::from_unix_ms(1_790_000_000_000))?;
+//! let tls = Tls::load(authority.files())?;
+//! let smtp: Acceptor = tls.acceptor(Protocol::Smtp, Duration::from_secs(10));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Modules, in reading order: [`certificate`] reads and checks files, `validity` looks into a certificate, [`tls`] is the
+//! certificate that holds and follows its files, [`acceptor`] does handshakes, [`authority`] makes certificates,
+//! `replace` writes files, `provider`.
+//!
+//! Invariants: a certificate in use has passed every check of [`certificate`]; files that fail one change nothing.
 
-use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
+pub mod acceptor;
+pub mod authority;
+pub mod certificate;
+mod provider;
+mod replace;
+#[cfg(test)]
+mod testing;
+pub mod tls;
+mod validity;
 
-use restante_model::TlsFacts;
-use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite};
+pub use acceptor::{Acceptor, Protocol, facts};
+pub use authority::{AuthorityError, LocalAuthority, Renewal};
+pub use certificate::{Certificate, CertificateError, CertificateFiles};
+pub use tls::Tls;
 pub use tokio_rustls::server::TlsStream;
-
-/// Where a certificate and its key are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CertificateFiles {
-    /// PEM file of the chain, the server's certificate first.
-    pub chain: PathBuf,
-    /// PEM file of the private key.
-    pub key: PathBuf,
-}
-
-/// Takes TLS connections with the certificate that holds when they begin.
-#[derive(Debug, Clone)]
-pub struct Acceptor {
-    config: Arc<ServerConfig>,
-}
-
-impl Acceptor {
-    /// Does the handshake.
-    ///
-    /// # Errors
-    /// When the client does not speak TLS, or goes.
-    pub async fn accept<S>(&self, stream: S) -> io::Result<TlsStream<S>>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
-        tokio_rustls::TlsAcceptor::from(Arc::clone(&self.config))
-            .accept(stream)
-            .await
-    }
-}
-
-/// How the connection is encrypted.
-pub fn facts<S>(stream: &TlsStream<S>) -> TlsFacts {
-    let (_, connection) = stream.get_ref();
-    let version = connection.protocol_version().and_then(|version| version.as_str());
-    let cipher = connection
-        .negotiated_cipher_suite()
-        .and_then(|suite| suite.suite().as_str());
-    TlsFacts {
-        version: version.unwrap_or("TLS").replace('_', "."),
-        cipher: cipher.unwrap_or("unknown").to_owned(),
-    }
-}

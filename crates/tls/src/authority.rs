@@ -1,0 +1,448 @@
+//! A certificate authority of one server, for whoever has no certificate: its certificate is what clients are told to
+//! trust, so it is made once and kept; the server's own certificate is renewed from it.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    SanType,
+};
+use restante_model::{Clock, Domain, Timestamp};
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use time::OffsetDateTime;
+
+use crate::certificate::{Certificate, CertificateError, CertificateFiles};
+use crate::provider::provider;
+use crate::replace::{PUBLIC, SECRET, replace};
+
+const DAY: Duration = Duration::from_hours(24);
+/// How long an authority is good for: whoever trusts it does so by hand.
+const AUTHORITY_DAYS: u32 = 3650;
+/// How long a server's certificate is good for: some clients refuse more than 397 days, the hour before its making
+/// included.
+const SERVER_DAYS: u32 = 396;
+/// What has less than this left is made anew.
+const RENEW_DAYS: u32 = 30;
+/// Certificates begin a little before they are made, for clients whose clocks are behind.
+const BACKDATED: Duration = Duration::from_hours(1);
+/// The first words of the authority's name. They are in every certificate that has been handed out: they never change.
+const AUTHORITY_NAME: &str = "restante local authority";
+
+/// A certificate authority in a directory, and the names that the server's certificate is for.
+#[derive(Debug, Clone)]
+pub struct LocalAuthority {
+    directory: PathBuf,
+    names: Vec<ServerName<'static>>,
+}
+
+/// What [`LocalAuthority::renew`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renewal {
+    /// The server's certificate was good.
+    Kept,
+    /// It was made, or made anew, by the authority that was there.
+    Issued,
+    /// Both were made.
+    Founded,
+}
+
+/// Why there is no certificate of the authority.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// What is kept cannot be used; it is never overwritten.
+    #[error(transparent)]
+    Kept(#[from] CertificateError),
+    /// A file cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A certificate cannot be made.
+    #[error("{}: a certificate cannot be made: {source}", path.display())]
+    Make {
+        /// The directory of the authority.
+        path: PathBuf,
+        /// The library's reason.
+        source: rcgen::Error,
+    },
+}
+
+impl LocalAuthority {
+    /// An authority in this directory, for these names beside `localhost` and the loopback addresses.
+    ///
+    /// Names that no certificate can hold are left out.
+    pub fn new(directory: PathBuf, names: impl IntoIterator<Item = Domain>) -> Self {
+        let given = names.into_iter().map(|name| name.to_string());
+        let all = std::iter::once("localhost".to_owned()).chain(given);
+        let mut names: Vec<_> = all.filter_map(|name| ServerName::try_from(name).ok()).collect();
+        names.push(ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST)));
+        names.push(ServerName::from(std::net::IpAddr::from(Ipv6Addr::LOCALHOST)));
+        names.dedup();
+        Self { directory, names }
+    }
+
+    /// The authority's certificate: what clients are to trust.
+    pub fn certificate_path(&self) -> PathBuf {
+        self.directory.join("authority.pem")
+    }
+
+    /// The server's certificate and key: one file, so that they change at once.
+    pub fn files(&self) -> CertificateFiles {
+        let path = self.directory.join("server.pem");
+        CertificateFiles {
+            chain: path.clone(),
+            key: path,
+        }
+    }
+
+    /// Makes whatever is missing, has less than 30 days left, or is not for all names.
+    ///
+    /// # Errors
+    /// [`AuthorityError`].
+    pub fn renew(&self, now: Timestamp) -> Result<Renewal, AuthorityError> {
+        let kept = self.kept_files();
+        let is_founded = !is_missing(&kept.chain) && !is_missing(&kept.key) && lasts(&kept, now)?;
+        if !is_founded {
+            self.found(now)?;
+        }
+        let authority = Certificate::load(&kept)?;
+        if is_founded && self.is_good(&authority.chain()[0], now) {
+            return Ok(Renewal::Kept);
+        }
+        self.issue(now)?;
+        Ok(if is_founded { Renewal::Issued } else { Renewal::Founded })
+    }
+
+    /// Renews in time, for ever, with a pause between looks; the certificate's files tell their followers.
+    pub async fn keep(self, clock: Arc<dyn Clock>, pause: Duration) {
+        loop {
+            tokio::time::sleep(pause).await;
+            let (authority, now) = (self.clone(), clock.now());
+            let renewed = tokio::task::spawn_blocking(move || authority.renew(now)).await;
+            match renewed.expect("making a certificate does not panic") {
+                Ok(Renewal::Kept) => {}
+                Ok(Renewal::Issued) => tracing::info!("the local authority has renewed the certificate"),
+                Ok(Renewal::Founded) => tracing::warn!(
+                    "the local authority was at its end; clients must trust the new one: {}",
+                    self.certificate_path().display()
+                ),
+                Err(error) => tracing::error!("the local authority cannot renew the certificate: {error}"),
+            }
+        }
+    }
+
+    /// The authority's certificate and key.
+    fn kept_files(&self) -> CertificateFiles {
+        CertificateFiles {
+            chain: self.certificate_path(),
+            key: self.directory.join("authority-key.pem"),
+        }
+    }
+
+    /// Makes the authority. A certificate without its key is worthless: the key is kept first.
+    fn found(&self, now: Timestamp) -> Result<(), AuthorityError> {
+        let key = self.made(KeyPair::generate())?;
+        let certificate = self.made(authority_params(&key, now).self_signed(&key))?;
+        let files = self.kept_files();
+        write(&files.key, &key.serialize_pem(), SECRET)?;
+        write(&files.chain, &certificate.pem(), PUBLIC)
+    }
+
+    /// Makes the server's certificate, with a key of its own.
+    fn issue(&self, now: Timestamp) -> Result<(), AuthorityError> {
+        let path = self.kept_files().key;
+        let pem = fs::read_to_string(&path).map_err(|source| CertificateError::Read { path, source })?;
+        let authority_key = self.made(KeyPair::from_pem(&pem))?;
+        let authority = Issuer::new(authority_params(&authority_key, now), authority_key);
+        let key = self.made(KeyPair::generate())?;
+        let certificate = self.made(self.server_params(now).signed_by(&key, &authority))?;
+        let both = format!("{}{}", certificate.pem(), key.serialize_pem());
+        write(&self.files().chain, &both, SECRET)
+    }
+
+    /// Whether a client that trusts the authority takes the certificate under every name, now and for a while yet.
+    fn is_good(&self, authority: &CertificateDer<'_>, now: Timestamp) -> bool {
+        let Ok(certificate) = Certificate::load(&self.files()) else {
+            return false;
+        };
+        let mut roots = RootCertStore::empty();
+        let Ok(()) = roots.add(authority.clone().into_owned()) else {
+            return false;
+        };
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
+        let Ok(verifier) = verifier else {
+            return false;
+        };
+        let (server, others) = certificate.chain().split_first().expect("a chain is never empty");
+        let takes = |name: &ServerName<'_>, moment: Timestamp| {
+            let moment = UnixTime::since_unix_epoch(Duration::from_secs(moment.unix_secs()));
+            verifier.verify_server_cert(server, others, name, &[], moment).is_ok()
+        };
+        let moments = [now, now.after(DAY * RENEW_DAYS)];
+        self.names
+            .iter()
+            .all(|name| moments.into_iter().all(|moment| takes(name, moment)))
+    }
+
+    fn server_params(&self, now: Timestamp) -> CertificateParams {
+        let mut params = params(now, SERVER_DAYS);
+        params.distinguished_name.push(DnType::CommonName, "restante");
+        params.subject_alt_names = self.names.iter().filter_map(alternative_name).collect();
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        params
+    }
+
+    fn made<T>(&self, made: Result<T, rcgen::Error>) -> Result<T, AuthorityError> {
+        made.map_err(|source| AuthorityError::Make {
+            path: self.directory.clone(),
+            source,
+        })
+    }
+}
+
+/// Whether the authority is good for a while yet; one without a readable end is nobody's but its owner's to judge.
+fn lasts(kept: &CertificateFiles, now: Timestamp) -> Result<bool, AuthorityError> {
+    let authority = Certificate::load(kept)?;
+    Ok(authority
+        .not_after()
+        .is_none_or(|end| now.after(DAY * RENEW_DAYS) < end))
+}
+
+/// The same for the same key, but for its dates: what it signs names the authority as its certificate does.
+fn authority_params(key: &KeyPair, now: Timestamp) -> CertificateParams {
+    let mut params = params(now, AUTHORITY_DAYS);
+    let mark = params.key_identifier(key)[..4]
+        .iter()
+        .fold(0, |mark: u32, byte| (mark << 8) | u32::from(*byte));
+    let name = format!("{AUTHORITY_NAME} {mark:08x}");
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+fn params(now: Timestamp, days: u32) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.not_before = date(now) - BACKDATED;
+    params.not_after = date(now.after(DAY * days));
+    params
+}
+
+fn date(moment: Timestamp) -> OffsetDateTime {
+    let seconds = i64::try_from(moment.unix_secs()).expect("a Timestamp is at most the year 9999");
+    OffsetDateTime::from_unix_timestamp(seconds).expect("a Timestamp is at most the year 9999")
+}
+
+fn alternative_name(name: &ServerName<'_>) -> Option<SanType> {
+    match name {
+        ServerName::DnsName(name) => Some(SanType::DnsName(name.as_ref().try_into().ok()?)),
+        ServerName::IpAddress(address) => Some(SanType::IpAddress((*address).into())),
+        _ => None,
+    }
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), AuthorityError> {
+    replace(path, text.as_bytes(), mode).map_err(|source| AuthorityError::Write {
+        path: path.into(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use rustls::version::{TLS12, TLS13};
+
+    use super::*;
+    use crate::acceptor::Protocol;
+    use crate::testing::{Pair, client, shake};
+    use crate::tls::Tls;
+
+    /// The present of the system: the clients of these tests have no other.
+    fn now() -> Timestamp {
+        restante_model::SystemClock.now()
+    }
+
+    fn days(count: u32) -> Duration {
+        DAY * count
+    }
+
+    fn authority(root: &Path, names: &[&str]) -> LocalAuthority {
+        let names = names.iter().map(|name| Domain::parse(name).unwrap());
+        LocalAuthority::new(root.join("tls"), names)
+    }
+
+    /// The certificate that clients trust.
+    fn trusted(authority: &LocalAuthority) -> Pair {
+        let certificate = Certificate::load(&authority.kept_files()).unwrap();
+        Pair {
+            chain: String::new(),
+            key: String::new(),
+            der: certificate.chain()[0].to_vec(),
+        }
+    }
+
+    async fn is_trusted_as(authority: &LocalAuthority, name: &str) -> bool {
+        let tls = Tls::load(authority.files()).unwrap();
+        let acceptor = tls.acceptor(Protocol::Http, Duration::from_secs(10));
+        let client = client(&trusted(authority), &[&TLS12, &TLS13]);
+        shake(&acceptor, client, name).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_trusts_the_authority_takes_every_name() {
+        let root = tempfile::tempdir().unwrap();
+        let authority = authority(
+            root.path(),
+            &["mx.example.test", "Example.test", "localhost", "10.0.0.1"],
+        );
+        assert_eq!(authority.renew(now()).unwrap(), Renewal::Founded);
+        for name in [
+            "mx.example.test",
+            "example.test",
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "10.0.0.1",
+        ] {
+            assert!(is_trusted_as(&authority, name).await, "{name}");
+        }
+        for name in ["other.test", "x.example.test", "127.0.0.2"] {
+            assert!(!is_trusted_as(&authority, name).await, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_are_for_their_owner_only() {
+        let root = tempfile::tempdir().unwrap();
+        authority(root.path(), &[]).renew(now()).unwrap();
+        let mode = |name: &str| fs::metadata(root.path().join(name)).unwrap().permissions().mode() & 0o777;
+        let modes = ["tls", "tls/authority-key.pem", "tls/server.pem", "tls/authority.pem"].map(mode);
+        assert_eq!(modes, [0o700, 0o600, 0o600, 0o644]);
+        assert_eq!(fs::read_dir(root.path().join("tls")).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn the_certificate_lasts_as_long_as_clients_allow_and_the_authority_ten_years() {
+        let root = tempfile::tempdir().unwrap();
+        let (authority, now) = (authority(root.path(), &[]), now());
+        authority.renew(now).unwrap();
+        let end = |files| Certificate::load(&files).unwrap().not_after().unwrap();
+        let lasts = |files| now.until(end(files)).as_secs().div_ceil(DAY.as_secs());
+        assert_eq!((lasts(authority.files()), lasts(authority.kept_files())), (396, 3650));
+    }
+
+    /// Who renews, when, what happens before, and what comes of it.
+    type Step<'a> = (&'a LocalAuthority, Timestamp, &'a dyn Fn(&Path), Renewal);
+
+    #[test]
+    fn what_is_good_is_kept_and_what_is_not_is_renewed_by_the_same_authority() {
+        let root = tempfile::tempdir().unwrap();
+        let (first, start) = (authority(root.path(), &["a.test"]), now());
+        assert_eq!(first.renew(start).unwrap(), Renewal::Founded);
+        let kept = trusted(&first).der;
+        let late = start.after(days(SERVER_DAYS - RENEW_DAYS - 1));
+        let too_late = start.after(days(SERVER_DAYS - RENEW_DAYS + 1));
+        let more = authority(root.path(), &["a.test", "b.test"]);
+        let broken = |name: &'static str| move |root: &Path| fs::write(root.join("tls").join(name), "").unwrap();
+        let nothing = |_: &Path| {};
+        let removed = |root: &Path| fs::remove_file(root.join("tls/server.pem")).unwrap();
+        let steps: [Step<'_>; 8] = [
+            (&first, start, &nothing, Renewal::Kept),
+            (&first, late, &nothing, Renewal::Kept),
+            (&first, too_late, &nothing, Renewal::Issued),
+            (&first, too_late, &nothing, Renewal::Kept),
+            (&more, too_late, &nothing, Renewal::Issued),
+            (&first, too_late, &nothing, Renewal::Kept),
+            (&first, too_late, &broken("server.pem"), Renewal::Issued),
+            (&first, too_late, &removed, Renewal::Issued),
+        ];
+        for (step, (authority, now, before, expected)) in steps.into_iter().enumerate() {
+            before(root.path());
+            assert_eq!(authority.renew(now).unwrap(), expected, "{step}");
+            assert_eq!(trusted(&first).der, kept, "{step}");
+        }
+    }
+
+    #[test]
+    fn an_authority_at_its_end_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let (authority, start) = (authority(root.path(), &[]), now());
+        authority.renew(start).unwrap();
+        let kept = trusted(&authority).der;
+        let late = start.after(days(AUTHORITY_DAYS - RENEW_DAYS + 1));
+        assert_eq!(authority.renew(late).unwrap(), Renewal::Founded);
+        assert_ne!(trusted(&authority).der, kept);
+        assert_eq!(authority.renew(late).unwrap(), Renewal::Kept);
+    }
+
+    #[test]
+    fn an_authority_that_is_damaged_is_named_and_left_alone() {
+        let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let authority_here = authority(root.path(), &[]);
+        authority_here.renew(now()).unwrap();
+        authority(other.path(), &[]).renew(now()).unwrap();
+        let strange = fs::read_to_string(other.path().join("tls/authority-key.pem")).unwrap();
+        for (name, content) in [
+            ("authority-key.pem", strange.as_str()),
+            ("authority-key.pem", "damaged"),
+            ("authority.pem", "damaged"),
+        ] {
+            let path = root.path().join("tls").join(name);
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, content).unwrap();
+            let said = authority_here.renew(now()).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{}: ", path.display())), "{said}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            fs::write(&path, whole).unwrap();
+        }
+        assert_eq!(authority_here.renew(now()).unwrap(), Renewal::Kept);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keeping_renews_in_time() {
+        let root = tempfile::tempdir().unwrap();
+        let authority = authority(root.path(), &[]);
+        authority.renew(now().after(days(0))).unwrap();
+        let first = fs::read(authority.files().chain).unwrap();
+        let clock = Arc::new(Later(days(SERVER_DAYS)));
+        let renewed = async {
+            while fs::read(authority.files().chain).unwrap() == first {
+                tokio::time::sleep(DAY).await;
+            }
+        };
+        tokio::select! {
+            () = authority.clone().keep(clock, DAY) => unreachable!("it never ends"),
+            () = renewed => {}
+        }
+    }
+
+    /// The system's clock, so much ahead.
+    #[derive(Debug)]
+    struct Later(Duration);
+
+    impl Clock for Later {
+        fn now(&self) -> Timestamp {
+            now().after(self.0)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The certificate that all listeners share, and how it follows its files.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use crate::acceptor::{Acceptor, Protocol};
+use crate::certificate::{Certificate, CertificateError, CertificateFiles, Content};
+use crate::provider::provider;
+
+/// The certificate of all listeners.
+///
+/// Acceptors made from it answer each handshake with the certificate that holds then.
+#[derive(Debug)]
+pub struct Tls {
+    files: CertificateFiles,
+    provider: Arc<CryptoProvider>,
+    shared: Arc<Shared>,
+    certificate: Certificate,
+    seen: Content,
+    /// What the files failed with when they were last looked at.
+    failure: Option<String>,
+}
+
+/// The certificate that holds, as handshakes see it.
+#[derive(Debug)]
+struct Shared(RwLock<Arc<CertifiedKey>>);
+
+/// What a look at the files showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Same,
+    Reloaded,
+    Failed,
+    /// With the same failure as before.
+    StillFailed,
+}
+
+impl Tls {
+    /// Loads and checks the files.
+    ///
+    /// # Errors
+    /// [`CertificateError`].
+    pub fn load(files: CertificateFiles) -> Result<Self, CertificateError> {
+        let provider = provider();
+        let seen = files.read()?;
+        let certificate = Certificate::check(&files, &seen, &provider)?;
+        Ok(Self {
+            files,
+            provider,
+            shared: Arc::new(Shared(RwLock::new(Arc::clone(&certificate.key)))),
+            certificate,
+            seen,
+            failure: None,
+        })
+    }
+
+    /// The certificate that holds.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Takes connections for a listener: TLS 1.2 and 1.3, with the certificate that holds when each begins; a handshake
+    /// must be done within the time.
+    pub fn acceptor(&self, protocol: Protocol, within: Duration) -> Acceptor {
+        let config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()
+            .expect("the provider has suites of TLS 1.2 and 1.3");
+        let mut config = config
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&self.shared) as Arc<dyn ResolvesServerCert>);
+        config.alpn_protocols = protocol.alpn();
+        Acceptor::new(config, within)
+    }
+
+    /// Follows the files for ever, with a pause between looks; files that are broken change nothing.
+    ///
+    /// It reads them each time: they are small, and no other way sees every change, through links of links and on
+    /// every file system (docs/adr/0011).
+    pub async fn follow(mut self, pause: Duration) {
+        loop {
+            tokio::time::sleep(pause).await;
+            let files = self.files.clone();
+            let read = tokio::task::spawn_blocking(move || files.read()).await;
+            self.consider(read.expect("reading files does not panic"));
+        }
+    }
+
+    /// Takes what was read if it is new and whole; says so, or why not, once.
+    fn consider(&mut self, read: Result<Content, CertificateError>) -> Look {
+        let failure = match read {
+            Ok(content) if content == self.seen => {
+                self.failure = None;
+                return Look::Same;
+            }
+            Ok(content) => match Certificate::check(&self.files, &content, &self.provider) {
+                Ok(certificate) => {
+                    self.take(certificate, content);
+                    return Look::Reloaded;
+                }
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        if self.failure.as_ref() == Some(&failure) {
+            return Look::StillFailed;
+        }
+        tracing::error!("the former certificate stays: {failure}");
+        self.failure = Some(failure);
+        Look::Failed
+    }
+
+    fn take(&mut self, certificate: Certificate, content: Content) {
+        self.shared.set(Arc::clone(&certificate.key));
+        tracing::info!("a new certificate is in use: {certificate}");
+        self.certificate = certificate;
+        self.seen = content;
+        self.failure = None;
+    }
+}
+
+impl Shared {
+    fn set(&self, key: Arc<CertifiedKey>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = key;
+    }
+}
+
+impl ResolvesServerCert for Shared {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use rustls::version::TLS13;
+
+    use super::*;
+    use crate::testing::{Pair, client, files_in, shake, tls_of};
+
+    fn look(tls: &mut Tls) -> Look {
+        let read = tls.files.read();
+        tls.consider(read)
+    }
+
+    /// Whether a client that trusts this certificate alone gets through.
+    async fn shows(acceptor: &Acceptor, pair: &Pair) -> bool {
+        shake(acceptor, client(pair, &[&TLS13]), "a.test").await.is_ok()
+    }
+
+    fn acceptor(tls: &Tls) -> Acceptor {
+        tls.acceptor(Protocol::Smtp, Duration::from_secs(10))
+    }
+
+    #[tokio::test]
+    async fn a_new_pair_holds_from_the_next_handshake_on() {
+        let (old, new) = (Pair::new("a.test"), Pair::new("a.test"));
+        let (_directory, mut tls) = tls_of(&old);
+        let acceptor = acceptor(&tls);
+        let _open = shake(&acceptor, client(&old, &[&TLS13]), "a.test").await.unwrap();
+        assert_eq!(look(&mut tls), Look::Same);
+
+        new.write(&tls.files);
+        assert!(shows(&acceptor, &old).await, "not before a look");
+        assert_eq!(look(&mut tls), Look::Reloaded);
+        assert!(shows(&acceptor, &new).await && !shows(&acceptor, &old).await);
+        assert_eq!(look(&mut tls), Look::Same);
+    }
+
+    #[tokio::test]
+    async fn files_that_are_touched_or_written_again_are_no_new_ones() {
+        let pair = Pair::new("a.test");
+        let (_directory, mut tls) = tls_of(&pair);
+        fs::remove_file(&tls.files.chain).unwrap();
+        pair.write(&tls.files);
+        assert_eq!(look(&mut tls), Look::Same);
+    }
+
+    #[tokio::test]
+    async fn a_pair_that_is_half_there_changes_nothing_until_it_is_whole() {
+        let (old, new) = (Pair::new("a.test"), Pair::new("a.test"));
+        let (_directory, mut tls) = tls_of(&old);
+        let (files, acceptor) = (tls.files.clone(), acceptor(&tls));
+        let half = |text: &str| text[..text.len() / 2].to_owned();
+        for (chain, key) in [
+            (half(&new.chain), old.key.clone()),
+            (String::new(), old.key.clone()),
+            (new.chain.clone(), old.key.clone()),
+            (new.chain.clone(), half(&new.key)),
+        ] {
+            fs::write(&files.chain, chain).unwrap();
+            fs::write(&files.key, key).unwrap();
+            assert_eq!(look(&mut tls), Look::Failed);
+            assert_eq!(look(&mut tls), Look::StillFailed, "said once");
+            assert!(shows(&acceptor, &old).await);
+        }
+        fs::remove_file(&files.chain).unwrap();
+        assert_eq!(look(&mut tls), Look::Failed);
+
+        new.write(&files);
+        assert_eq!(look(&mut tls), Look::Reloaded);
+        assert!(shows(&acceptor, &new).await);
+    }
+
+    #[tokio::test]
+    async fn a_failure_that_comes_back_is_said_again() {
+        let pair = Pair::new("a.test");
+        let (_directory, mut tls) = tls_of(&pair);
+        for _ in 0..2 {
+            fs::write(&tls.files.chain, "").unwrap();
+            assert_eq!(look(&mut tls), Look::Failed);
+            pair.write(&tls.files);
+            assert_eq!(look(&mut tls), Look::Same);
+        }
+    }
+
+    /// As Kubernetes hands out secrets: the files are links through `..data`, itself a link that is replaced by renaming.
+    #[tokio::test]
+    async fn a_link_that_is_swapped_is_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let (old, new) = (Pair::new("a.test"), Pair::new("a.test"));
+        for (pair, directory) in [(&old, "..first"), (&new, "..second")] {
+            fs::create_dir(at(directory)).unwrap();
+            pair.write(&files_in(&at(directory)));
+        }
+        symlink("..first", at("..data")).unwrap();
+        for name in ["chain.pem", "key.pem"] {
+            symlink(Path::new("..data").join(name), at(name)).unwrap();
+        }
+        let mut tls = Tls::load(files_in(root.path())).unwrap();
+        let acceptor = acceptor(&tls);
+        assert!(shows(&acceptor, &old).await);
+
+        symlink("..second", at("..data_tmp")).unwrap();
+        fs::rename(at("..data_tmp"), at("..data")).unwrap();
+        fs::remove_dir_all(at("..first")).unwrap();
+        assert_eq!(look(&mut tls), Look::Reloaded);
+        assert!(shows(&acceptor, &new).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn following_looks_again_and_again() {
+        let (old, new) = (Pair::new("a.test"), Pair::new("a.test"));
+        let (directory, tls) = tls_of(&old);
+        let (files, acceptor) = (files_in(directory.path()), acceptor(&tls));
+        let following = tls.follow(Duration::from_secs(2));
+        let watching = async {
+            for pair in [&new, &old, &new] {
+                pair.write(&files);
+                // Only the paused clock passes, and only while nobody reads files.
+                while !shows(&acceptor, pair).await {
+                    tokio::time::sleep(Duration::from_secs(2)).await;
+                }
+            }
+        };
+        tokio::select! {
+            () = following => unreachable!("it never ends"),
+            () = watching => {}
+        }
+    }
+}
