@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use restante_testkit::dialogue::{Dialogue, Ending, Exchange, Limits, matches};
+use restante_testkit::dialogue::{Auth, Dialogue, Ending, Exchange, matches};
 use serde_json::json;
 
 use crate::harness::TestServer;
@@ -19,13 +19,15 @@ enum Cut {
     Together,
 }
 
-/// What makes a server fit for a dialogue: the variables of its limits.
-fn variables(limits: &Limits) -> Vec<(&'static str, String)> {
+/// What makes a server fit for a dialogue: the variables of its limits and of AUTH.
+fn variables(dialogue: &Dialogue) -> Vec<(&'static str, String)> {
+    let limits = &dialogue.limits;
     let text = |limit: Option<usize>, name| Some((name, limit?.to_string()));
     let limits = [
         text(limits.message_bytes, "SMTP_MAX_MESSAGE_SIZE"),
         text(limits.header_bytes, "SMTP_MAX_HEADER_SIZE"),
         text(limits.recipients, "SMTP_MAX_RECIPIENTS"),
+        (dialogue.auth == Auth::AcceptAny).then(|| ("SMTP_AUTH", "accept-any".to_owned())),
     ];
     limits.into_iter().flatten().collect()
 }
@@ -36,7 +38,7 @@ fn groups() -> BTreeMap<Vec<(&'static str, String)>, Vec<Dialogue>> {
     assert!(all.len() >= 80, "only {} dialogues", all.len());
     let mut groups = BTreeMap::<_, Vec<_>>::new();
     for dialogue in all {
-        groups.entry(variables(&dialogue.limits)).or_default().push(dialogue);
+        groups.entry(variables(&dialogue)).or_default().push(dialogue);
     }
     groups
 }

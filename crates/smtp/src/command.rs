@@ -1,4 +1,4 @@
-//! The grammar of one complete command line (RFC 5321 section 4.1, RFC 1870, 3030, 6152, 6531).
+//! The grammar of one complete command line (RFC 5321 section 4.1, RFC 1870, 3030, 4954, 6152, 6531).
 //!
 //! It is our own. smtp-proto 0.2.5 reads `<>` and `<Postmaster>` as the same, drops the quotes of local parts, ignores
 //! what follows DATA or a chunk size, and lets a chunk size beyond 64 bits wrap around to a small one, after which the
@@ -6,6 +6,7 @@
 
 use restante_model::{ForwardPath, ReversePath};
 
+use crate::auth::Response;
 use crate::chunk::ChunkKind;
 use crate::path::{Path, PathError};
 use crate::reply::{Enhanced, Reply};
@@ -38,7 +39,8 @@ pub(crate) enum Command<'a> {
     Vrfy,
     Help,
     StartTls,
-    Auth,
+    /// AUTH with all that follows it.
+    Auth(Response<'a>),
 }
 
 /// Why a line is no command.
@@ -86,7 +88,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
         4 if is(b"HELP") => Ok(Command::Help),
         4 if is(b"VRFY") && argument.is_empty() => Err(Fault::Refused(wording::VRFY_SYNTAX)),
         4 if is(b"VRFY") => Ok(Command::Vrfy),
-        4 if is(b"AUTH") => Ok(Command::Auth),
+        4 if is(b"AUTH") => Ok(Command::Auth(Response(argument))),
         8 if is(b"STARTTLS") => alone(Command::StartTls),
         _ if FOREIGN.iter().any(|name| is(name)) => Err(Fault::Refused(wording::NOT_IMPLEMENTED)),
         _ if HTTP_METHODS.contains(&verb) && !argument.is_empty() => Err(Fault::Http),
@@ -154,6 +156,11 @@ fn mail_parameters(text: &[u8]) -> Result<MailParameters, Reply> {
             parameters.body = value.and_then(body_type).ok_or(wording::BODY_SYNTAX)?;
         } else if name.eq_ignore_ascii_case(b"SMTPUTF8") && value.is_none() {
             parameters.smtputf8 = true;
+        } else if name.eq_ignore_ascii_case(b"AUTH") {
+            parameters.auth = value.is_some_and(is_auth_value);
+            if !parameters.auth {
+                return Err(wording::AUTH_PARAMETER_SYNTAX);
+            }
         } else {
             return Err(wording::unsupported_parameter(name));
         }
@@ -169,6 +176,11 @@ fn body_type(value: &[u8]) -> Option<BodyType> {
     } else {
         None
     }
+}
+
+/// `<>`, or an address as xtext (RFC 4954 section 5, RFC 3461 section 4).
+fn is_auth_value(value: &[u8]) -> bool {
+    value == b"<>" || (!value.is_empty() && value.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'='))
 }
 
 /// A decimal number; one beyond 64 bits is the highest there is, which every limit refuses.
@@ -248,7 +260,8 @@ mod tests {
             MailParameters {
                 size: 12,
                 body: BodyType::EightBitMime,
-                smtputf8: true
+                smtputf8: true,
+                auth: false
             }
         );
         assert_eq!(parse("MAIL FROM:<>"), (ReversePath::Null, MailParameters::default()));
@@ -284,6 +297,7 @@ mod tests {
                         BodyType::SevenBit
                     },
                     smtputf8: from.flags & smtp_proto::MAIL_SMTPUTF8 != 0,
+                    auth: false,
                 };
                 Command::Mail(ReversePath::Address(from.address.to_string()), parameters)
             }

@@ -78,10 +78,11 @@
 //! # Modules, in reading order
 //!
 //! [`config`], [`action`], [`session`] (with what each command does and how a message is received),
-//! `line` (framing of commands), `command` and `path` (their grammar), `body`, `data` and `chunk` (framing of messages),
+//! `line` (framing of lines), `command` and `path` (their grammar), `auth` (the exchanges of AUTH), `body`, `data` and `chunk` (framing of messages),
 //! [`transaction`], [`reply`], and `wording`, the table of the session's own replies.
 
 pub mod action;
+mod auth;
 mod body;
 mod chunk;
 mod command;

@@ -1,4 +1,6 @@
-//! Framing of command lines: only CRLF ends a line, and a line has a limit (RFC 5321 section 2.3.8).
+//! Framing of lines: only CRLF ends a line, and a line has a limit (RFC 5321 section 2.3.8).
+
+use std::fmt;
 
 use memchr::memchr;
 
@@ -16,9 +18,11 @@ pub(crate) enum Line<'a> {
     NeedInput,
 }
 
-/// Gathers command lines in constant memory: a line that arrives whole is not copied, and of one over the limit only
+/// Gathers lines in constant memory: a line that arrives whole is not copied, and of one over the limit only
 /// its last byte is remembered.
-#[derive(Debug, Default)]
+///
+/// A line may be a password, so [`fmt::Debug`] does not show it.
+#[derive(Default)]
 pub(crate) struct LineReader {
     partial: Vec<u8>,
     /// The partial line was handed out and goes with the next call.
@@ -35,9 +39,18 @@ enum State {
     },
 }
 
+impl fmt::Debug for LineReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineReader")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
 impl LineReader {
-    /// Reads up to and including the next CRLF, or all of the input.
-    pub(crate) fn read<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Line<'r> {
+    /// Reads up to and including the next CRLF, or all of the input; a line has so many octets at most, its CRLF
+    /// included.
+    pub(crate) fn read<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8], limit: usize) -> Line<'r> {
         if std::mem::take(&mut self.stale) {
             self.partial.clear();
         }
@@ -45,12 +58,12 @@ impl LineReader {
             return self.drop_rest(input, after_cr);
         }
         let Some(length) = end_of_line(&self.partial, input) else {
-            self.keep(input);
+            self.keep(input, limit);
             return Line::NeedInput;
         };
         let (head, rest) = input.split_at(length);
         *input = rest;
-        if self.partial.len() + head.len() > COMMAND_LINE_MAX {
+        if self.partial.len() + head.len() > limit {
             self.partial.clear();
             return Line::TooLong;
         }
@@ -67,9 +80,14 @@ impl LineReader {
         self.state == State::Gathering && (self.stale || self.partial.is_empty())
     }
 
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.partial.capacity()
+    }
+
     /// Keeps an unfinished line, or begins to drop it when it is over the limit already.
-    fn keep(&mut self, input: &mut &[u8]) {
-        if self.partial.len() + input.len() > COMMAND_LINE_MAX {
+    fn keep(&mut self, input: &mut &[u8], limit: usize) {
+        if self.partial.len() + input.len() > limit {
             let after_cr = input.last() == Some(&b'\r');
             self.partial = Vec::new();
             self.state = State::Dropping { after_cr };
@@ -121,7 +139,7 @@ mod tests {
         for chunk in chunks {
             let mut input = *chunk;
             loop {
-                match reader.read(&mut input) {
+                match reader.read(&mut input, COMMAND_LINE_MAX) {
                     Line::Complete(line) => out.push(Some(line.to_vec())),
                     Line::TooLong => out.push(None),
                     Line::NeedInput => break,
@@ -167,10 +185,10 @@ mod tests {
         let mut reader = LineReader::default();
         let block = vec![b'x'; 65_536];
         for _ in 0..1024 {
-            assert_eq!(reader.read(&mut &block[..]), Line::NeedInput);
+            assert_eq!(reader.read(&mut &block[..], COMMAND_LINE_MAX), Line::NeedInput);
             assert!(reader.partial.capacity() <= 2 * COMMAND_LINE_MAX);
         }
-        assert_eq!(reader.read(&mut &b"\r"[..]), Line::NeedInput);
-        assert_eq!(reader.read(&mut &b"\nNOOP"[..]), Line::TooLong);
+        assert_eq!(reader.read(&mut &b"\r"[..], COMMAND_LINE_MAX), Line::NeedInput);
+        assert_eq!(reader.read(&mut &b"\nNOOP"[..], COMMAND_LINE_MAX), Line::TooLong);
     }
 }

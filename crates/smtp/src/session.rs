@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use restante_model::{ForwardPath, TlsFacts};
 
 use crate::action::{Action, Answer, CloseReason, Phase};
+use crate::auth::Exchange;
 use crate::body::Body;
 use crate::config::SessionConfig;
 use crate::line::LineReader;
@@ -13,6 +14,7 @@ use crate::reply::{Enhanced, Reply};
 use crate::transaction::Draft;
 use crate::wording;
 
+mod authenticate;
 mod obey;
 mod receive;
 
@@ -35,6 +37,8 @@ pub struct Session {
     pending: Option<Pending>,
     /// What HELO or EHLO said.
     client: Option<Client>,
+    /// AUTH has succeeded.
+    authenticated: bool,
     draft: Option<Draft>,
     /// A line has been read: what comes now is no TLS hello by mistake.
     begun: bool,
@@ -44,6 +48,7 @@ pub struct Session {
 #[derive(Debug)]
 enum State {
     Commands,
+    Auth(Exchange),
     Body(Body),
     Closed(CloseReason),
 }
@@ -95,6 +100,7 @@ impl Session {
             state: State::Commands,
             pending: None,
             client: None,
+            authenticated: false,
             draft: None,
             begun: false,
             unknown_commands: 0,
@@ -125,6 +131,7 @@ impl Session {
             }
             let step = match self.state {
                 State::Body(_) => self.read_body(input),
+                State::Auth(exchange) => self.read_response(exchange, input),
                 State::Commands | State::Closed(_) => self.read_command(input),
             };
             match step {
@@ -178,8 +185,8 @@ impl Session {
             State::Closed(_) => Phase::Closed,
             State::Body(body) if body.refusal.is_some() => Phase::Draining,
             State::Body(_) => Phase::Data,
-            State::Commands if self.begun => Phase::Commands,
-            State::Commands => Phase::Connected,
+            State::Commands if !self.begun => Phase::Connected,
+            State::Commands | State::Auth(_) => Phase::Commands,
         }
     }
 

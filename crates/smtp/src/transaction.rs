@@ -23,6 +23,8 @@ pub struct MailParameters {
     pub body: BodyType,
     /// SMTPUTF8 was given (RFC 6531).
     pub smtputf8: bool,
+    /// AUTH= was given (RFC 4954 section 5); whom it names is not believed.
+    pub auth: bool,
 }
 
 /// A complete mail transaction, to be stored before it is acknowledged.
@@ -38,7 +40,7 @@ pub struct Transaction {
     pub data: Bytes,
     /// The name given in HELO or EHLO; it has no control character and no space.
     pub helo: String,
-    /// The protocol keyword of a trace header (RFC 3848, RFC 6531): `SMTP`, `ESMTP`, `ESMTPS`, `UTF8SMTP`, `UTF8SMTPS`.
+    /// The protocol keyword of a trace header (RFC 3848, RFC 6531): `SMTP`, `ESMTP`, `ESMTPS`, `UTF8SMTPSA`, …
     pub protocol: &'static str,
     /// The encryption of the connection, if any.
     pub tls: Option<TlsFacts>,

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `# inboxes: a@b, c@d` | the inboxes that exist; none without it. The server's domains are `restante.test` and `localhost` |
 //! | `# max-message-bytes: n`, `# max-header-bytes: n`, `# max-recipients: n` | limits that are not the default |
+//! | `# auth: accept-any` | the server takes AUTH with any credentials; without it AUTH is off |
 //! | `C: text` | the client sends the text and CRLF |
 //! | `C\| text` | the client sends the text alone |
 //! | `S: pattern` | the server says this line; `*` stands for any characters |
@@ -36,6 +37,8 @@ pub struct Dialogue {
     pub inboxes: Vec<String>,
     /// The limits that are not the default.
     pub limits: Limits,
+    /// Whether the server takes AUTH.
+    pub auth: Auth,
     /// What is said, in order.
     pub exchanges: Vec<Exchange>,
     /// The messages that the server takes, in order; empty if the dialogue does not look at them.
@@ -53,6 +56,16 @@ pub struct Limits {
     pub header_bytes: Option<usize>,
     /// Recipients of a transaction, at most.
     pub recipients: Option<usize>,
+}
+
+/// Whether a client can authenticate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// No.
+    #[default]
+    Off,
+    /// With any credentials.
+    AcceptAny,
 }
 
 /// A packet of the client and the lines that answer it.
@@ -173,6 +186,8 @@ impl Reader {
         let number = || value.trim().parse().map(Some).map_err(|_| "a number");
         match name.trim() {
             "inboxes" => self.dialogue.inboxes = value.split(',').map(|address| address.trim().to_owned()).collect(),
+            "auth" if value.trim() == "accept-any" => self.dialogue.auth = Auth::AcceptAny,
+            "auth" => return Err("accept-any"),
             "max-message-bytes" => self.dialogue.limits.message_bytes = number()?,
             "max-header-bytes" => self.dialogue.limits.header_bytes = number()?,
             "max-recipients" => self.dialogue.limits.recipients = number()?,

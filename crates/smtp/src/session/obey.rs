@@ -7,8 +7,8 @@ use crate::action::{Action, CloseReason};
 use crate::body::Body;
 use crate::chunk::ChunkKind;
 use crate::command::{self, Command, Fault};
-use crate::config::StartTls;
-use crate::line::Line;
+use crate::config::{Auth, StartTls};
+use crate::line::{COMMAND_LINE_MAX, Line};
 use crate::reply::Reply;
 use crate::transaction::{Draft, MailParameters};
 use crate::wording;
@@ -24,7 +24,7 @@ impl Session {
         }
         // The reader lends its line out, and the session must be free to act on it: the reader steps aside.
         let mut lines = std::mem::take(&mut self.lines);
-        let step = match lines.read(input) {
+        let step = match lines.read(input, COMMAND_LINE_MAX) {
             Line::NeedInput => Step::NeedInput,
             Line::TooLong => self.no_command(&wording::LINE_TOO_LONG),
             Line::Complete(line) => match command::parse(line) {
@@ -51,14 +51,14 @@ impl Session {
             Command::Bdat(size, kind) => return self.chunk(size, kind, None),
             Command::Quit => return self.close(CloseReason::Quit, &wording::BYE),
             Command::StartTls => return self.start_tls(),
+            Command::Auth(argument) => return self.authenticate(argument),
             Command::Rset => {
                 self.draft = None;
                 wording::OK
             }
             Command::Noop => wording::OK,
             Command::Vrfy => wording::CANNOT_VERIFY,
-            Command::Help => wording::HELP,
-            Command::Auth => wording::NOT_IMPLEMENTED,
+            Command::Help => wording::help(self.offers_tls(), self.config.auth),
         };
         self.answer(&reply)
     }
@@ -113,10 +113,17 @@ impl Session {
             "ENHANCEDSTATUSCODES",
             &limits,
         ];
-        if self.config.starttls == StartTls::Offered && self.tls.is_none() {
+        if self.config.auth == Auth::AcceptAny {
+            lines.push("AUTH PLAIN LOGIN");
+        }
+        if self.offers_tls() {
             lines.push("STARTTLS");
         }
         Reply::plain(250, lines)
+    }
+
+    fn offers_tls(&self) -> bool {
+        self.config.starttls == StartTls::Offered && self.tls.is_none()
     }
 
     fn mail(&mut self, reverse_path: ReversePath, parameters: MailParameters) -> Step {
@@ -125,6 +132,9 @@ impl Session {
         }
         if self.draft.is_some() {
             return self.answer(&wording::NESTED_MAIL);
+        }
+        if parameters.auth && self.config.auth == Auth::Off {
+            return self.answer(&wording::unsupported_parameter(b"AUTH"));
         }
         let draft = Draft::new(reverse_path, parameters);
         match usize::try_from(parameters.size) {

@@ -87,7 +87,12 @@ impl Session {
             self.say(&wording::header_too_large(self.config.max_header_bytes));
             return Step::Continue;
         }
-        let protocol = protocol_keyword(client.greeting, draft.parameters.smtputf8, self.tls.is_some());
+        let protocol = protocol_keyword(
+            client.greeting,
+            draft.parameters.smtputf8,
+            self.tls.is_some(),
+            self.authenticated,
+        );
         self.pending = Some(Pending::Accept);
         Step::Act(Action::Accept(draft.finish(
             client.name.clone(),
@@ -98,12 +103,16 @@ impl Session {
 }
 
 /// The keyword of a trace header for the protocol spoken (RFC 3848; RFC 6531 section 4.3).
-fn protocol_keyword(greeting: Greeting, smtputf8: bool, encrypted: bool) -> &'static str {
-    match (greeting, smtputf8, encrypted) {
-        (_, true, true) => "UTF8SMTPS",
-        (_, true, false) => "UTF8SMTP",
-        (Greeting::Helo, false, _) => "SMTP",
-        (Greeting::Ehlo, false, true) => "ESMTPS",
-        (Greeting::Ehlo, false, false) => "ESMTP",
+fn protocol_keyword(greeting: Greeting, smtputf8: bool, encrypted: bool, authenticated: bool) -> &'static str {
+    match (greeting, smtputf8, encrypted, authenticated) {
+        (_, true, true, true) => "UTF8SMTPSA",
+        (_, true, true, false) => "UTF8SMTPS",
+        (_, true, false, true) => "UTF8SMTPA",
+        (_, true, false, false) => "UTF8SMTP",
+        (Greeting::Helo, false, _, _) => "SMTP",
+        (Greeting::Ehlo, false, true, true) => "ESMTPSA",
+        (Greeting::Ehlo, false, true, false) => "ESMTPS",
+        (Greeting::Ehlo, false, false, true) => "ESMTPA",
+        (Greeting::Ehlo, false, false, false) => "ESMTP",
     }
 }

@@ -1,7 +1,7 @@
 //! What only the driver sees: reservations, phases, TLS. What a client sees stands in `tests/dialogues`.
 
 use super::*;
-use crate::config::StartTls;
+use crate::config::{Auth, StartTls};
 use crate::transaction::Transaction;
 
 const NO_ROOM: Reply = Reply::fixed(452, Enhanced(4, 3, 1), "No room");
@@ -19,6 +19,14 @@ fn feed(session: &mut Session, mut input: &[u8]) -> Option<Action> {
     let action = session.feed(&mut input);
     assert!(action.is_some() || input.is_empty());
     action
+}
+
+/// Settings of a server that takes AUTH.
+fn accept_any() -> SessionConfig {
+    SessionConfig {
+        auth: Auth::AcceptAny,
+        ..SessionConfig::default()
+    }
 }
 
 fn said(session: &mut Session) -> String {
@@ -192,6 +200,62 @@ fn a_session_begins_anew_under_tls_and_forgets_what_came_in_clear() {
 }
 
 #[test]
+fn an_authentication_in_clear_is_forgotten_under_tls() {
+    let mut session = session(SessionConfig {
+        starttls: StartTls::Offered,
+        ..accept_any()
+    });
+    assert_eq!(
+        feed(&mut session, b"AUTH PLAIN AGEAYg==\r\nSTARTTLS\r\n"),
+        Some(Action::StartTls)
+    );
+    session.resume(Answer::TlsStarted(TlsFacts {
+        version: "TLSv1.3".into(),
+        cipher: "TLS_AES_256_GCM_SHA384".into(),
+    }));
+    session.take_output();
+    assert_eq!(feed(&mut session, b"AUTH PLAIN AGEAYg==\r\n"), None);
+    assert_eq!(said(&mut session), "503 5.5.1 Send EHLO first\r\n");
+    assert_eq!(feed(&mut session, b"EHLO x\r\nAUTH PLAIN AGEAYg==\r\n"), None);
+    assert!(said(&mut session).ends_with("235 2.7.0 Authenticated: any credentials will do\r\n"));
+}
+
+#[test]
+fn a_session_shows_no_credentials() {
+    let mut session = session(accept_any());
+    for wire in [
+        &b"AUTH PLAIN AGEAc2VjcmV0"[..],
+        b"\r\nNOOP\r\nRSET\r\nEHLO x\r\n",
+        b"AUTH LOGIN\r\nc2VjcmV0",
+        b"\r\nc2VjcmV0",
+        b"\r\n",
+    ] {
+        feed(&mut session, wire);
+        let shown = format!("{session:?} {}", said(&mut session));
+        assert!(
+            !shown.contains("c2VjcmV0") && !shown.contains("99, 50, 86, 106"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_response_without_end_takes_no_memory() {
+    let mut session = session(accept_any());
+    assert_eq!(feed(&mut session, b"AUTH PLAIN\r\n"), None);
+    for _ in 0..1024 {
+        assert_eq!(feed(&mut session, &b"A".repeat(65_536)), None);
+        assert!(session.lines.capacity() <= 32_768);
+    }
+    assert_eq!(feed(&mut session, b"\r\nNOOP\r\n"), None);
+    let said = said(&mut session);
+    assert!(
+        said.starts_with("334 \r\n500 5.5.6 ") && said.ends_with("250 2.0.0 Ok\r\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn starttls_is_offered_by_configuration_only_and_a_failed_handshake_ends_the_session() {
     let mut offered = session(SessionConfig {
         starttls: StartTls::Offered,
@@ -216,16 +280,26 @@ fn the_protocol_keyword_tells_what_was_spoken() {
         version: "TLSv1.3".into(),
         cipher: "x".into(),
     };
-    for (hello, parameter, tls, keyword) in [
-        ("HELO", "", None, "SMTP"),
-        ("HELO", "", Some(facts.clone()), "SMTP"),
-        ("EHLO", "", None, "ESMTP"),
-        ("EHLO", "", Some(facts.clone()), "ESMTPS"),
-        ("EHLO", " SMTPUTF8", None, "UTF8SMTP"),
-        ("EHLO", " SMTPUTF8", Some(facts), "UTF8SMTPS"),
+    let config = Arc::new(accept_any());
+    for (commands, parameter, tls, keyword) in [
+        ("HELO x", "", None, "SMTP"),
+        ("HELO x", "", Some(facts.clone()), "SMTP"),
+        ("EHLO x", "", None, "ESMTP"),
+        ("EHLO x", "", Some(facts.clone()), "ESMTPS"),
+        ("EHLO x\r\nAUTH PLAIN AGEAYg==", "", None, "ESMTPA"),
+        ("EHLO x\r\nAUTH PLAIN AGEAYg==", "", Some(facts.clone()), "ESMTPSA"),
+        ("EHLO x", " SMTPUTF8", None, "UTF8SMTP"),
+        ("EHLO x", " SMTPUTF8", Some(facts.clone()), "UTF8SMTPS"),
+        ("EHLO x\r\nAUTH LOGIN YQ==\r\nYg==", " SMTPUTF8", None, "UTF8SMTPA"),
+        (
+            "EHLO x\r\nAUTH LOGIN YQ==\r\nYg==",
+            " SMTPUTF8",
+            Some(facts),
+            "UTF8SMTPSA",
+        ),
     ] {
-        let mut session = Session::new(Arc::default(), tls);
-        let commands = format!("{hello} x\r\nMAIL FROM:<>{parameter}\r\n");
+        let mut session = Session::new(Arc::clone(&config), tls);
+        let commands = format!("{commands}\r\nMAIL FROM:<>{parameter}\r\n");
         assert_eq!(feed(&mut session, commands.as_bytes()), None);
         assert!(matches!(
             feed(&mut session, b"RCPT TO:<a@b>\r\n"),

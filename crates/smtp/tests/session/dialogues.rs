@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use restante_smtp::{CloseReason, SessionConfig};
-use restante_testkit::dialogue::{Dialogue, Ending, matches};
+use restante_smtp::{Auth, CloseReason, SessionConfig};
+use restante_testkit::dialogue::{self, Dialogue, Ending, matches};
 
 use crate::outside::{Connection, Outcome, Outside};
 
@@ -21,6 +21,10 @@ fn outside(dialogue: &Dialogue) -> Outside {
         max_message_bytes: limits.message_bytes.unwrap_or(default.max_message_bytes),
         max_header_bytes: limits.header_bytes.unwrap_or(default.max_header_bytes),
         max_recipients: limits.recipients.unwrap_or(default.max_recipients),
+        auth: match dialogue.auth {
+            dialogue::Auth::Off => Auth::Off,
+            dialogue::Auth::AcceptAny => Auth::AcceptAny,
+        },
         ..default
     };
     Outside {
