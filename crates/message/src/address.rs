@@ -1,5 +1,6 @@
 //! Address lists (RFC 5322 section 3.4), read leniently.
 
+use crate::comment;
 use crate::header;
 use crate::parsed::Mailbox;
 
@@ -71,13 +72,12 @@ impl Reader {
     fn angle<'x>(&mut self, rest: &'x str) -> &'x str {
         self.end_word();
         let end = angle_end(rest);
-        let content = rest[..end].trim();
-        let address = match content.split_once(':') {
+        let content = comment::strip(&rest[..end]);
+        let address = match content.trim().split_once(':') {
             Some((route, address)) if route.starts_with('@') => address,
-            _ => content,
+            _ => &content,
         };
-        self.angle
-            .get_or_insert_with(|| address.split_whitespace().collect::<Vec<_>>().join(" "));
+        self.angle.get_or_insert_with(|| close_up(address));
         rest[end..].strip_prefix('>').unwrap_or(&rest[end..])
     }
 
@@ -126,18 +126,28 @@ fn bare_address(words: &mut Vec<Word>) -> Option<String> {
         let alone = words.len() == 1 && !words[0].is_quoted;
         return if alone { words.pop().map(|word| word.text) } else { None };
     };
-    // RFC 5322 section 4.4: white space may stand around the `@`
-    let first = if words[at].text.starts_with('@') {
-        at.saturating_sub(1)
-    } else {
-        at
-    };
-    let last = if words[at].text.ends_with('@') {
-        (at + 1).min(words.len() - 1)
-    } else {
-        at
-    };
+    // RFC 5322 section 4.4: white space may stand around the `@` and the dots
+    let joins = |at: usize| words[at].text.ends_with(['@', '.']) || words[at + 1].text.starts_with(['@', '.']);
+    let (mut first, mut last) = (at, at);
+    while first > 0 && joins(first - 1) {
+        first -= 1;
+    }
+    while last + 1 < words.len() && joins(last) {
+        last += 1;
+    }
     Some(words.drain(first..=last).map(|word| word.text).collect())
+}
+
+/// An address without the white space around its `@` and dots; one space for any other.
+fn close_up(address: &str) -> String {
+    let mut closed = String::with_capacity(address.len());
+    for word in address.split_whitespace() {
+        if !closed.is_empty() && !closed.ends_with(['@', '.']) && !word.starts_with(['@', '.']) {
+            closed.push(' ');
+        }
+        closed.push_str(word);
+    }
+    closed
 }
 
 /// The text up to an unescaped `end`, unescaped, and what follows; an open text reaches to the end.
@@ -220,6 +230,22 @@ mod tests {
             (r#"N <"a>b"@x.test>"#, r#"N <"a>b"@x.test>"#),
             ("<@r1.test,@r2.test:bob@x.test>", "bob@x.test"),
             ("bob @ x.test", "bob@x.test"),
+            (
+                "Mary <@n.test:m@x.test>, , jdoe@one  . test",
+                "Mary <m@x.test>|jdoe@one.test",
+            ),
+            ("<jdoe @ one . test>", "jdoe@one.test"),
+            (
+                r"Pete(A nice \) chap) <pete(his account)@silly.test(his host)>",
+                "Pete <pete@silly.test>",
+            ),
+            (
+                "A Group(Some people) :Chris Jones <c@(Chris's host.)public.test>, joe@x.test, \
+                 John <jdoe@one.test> (my dear friend); (the end of the group)",
+                "Chris Jones <c@public.test>|joe@x.test|John <jdoe@one.test>",
+            ),
+            ("(Empty list)(start)Hidden recipients  :(nobody(that I know))  ;", ""),
+            ("Joe Q. Public <j.q.p@x.test>", "Joe Q. Public <j.q.p@x.test>"),
             ("Bob Smith bob@x.test", "Bob Smith <bob@x.test>"),
             ("root", "root"),
             ("Bob Smith", ""),

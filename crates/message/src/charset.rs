@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mail_parser::decoders::charsets::map::charset_decoder;
 
 use crate::defect::{Defect, Defects, shown};
+use crate::utf7;
 
 /// Decodes body text. UTF-8 is what no charset, and the charset US-ASCII, are taken to mean.
 ///
@@ -75,10 +76,59 @@ fn is_ascii(label: &str) -> bool {
 
 /// The decoder of a charset that is not UTF-8 or a guess at it.
 fn decoder(label: &str) -> Option<fn(&[u8]) -> String> {
-    if label.is_empty() || is_ascii(label) {
+    let is = |known: &[&str]| known.iter().any(|name| label.eq_ignore_ascii_case(name));
+    if label.is_empty() || is_ascii(label) || is(&UNDECODED) {
         return None;
     }
-    charset_decoder(label.as_bytes())
+    if is(&["utf-7", "csutf7", "unicode-1-1-utf-7"]) {
+        return Some(utf7::decode);
+    }
+    let alias = ALIASES.iter().find(|(names, _)| is(names));
+    charset_decoder(alias.map_or(label, |(_, name)| name).as_bytes())
+}
+
+/// Names that mail has and the table of mail-parser lacks, with those that it knows.
+const ALIASES: [(&[&str], &str); 6] = [
+    (&["latin-1", "iso8859_1", "iso-8859-1-unicode"], "iso-8859-1"),
+    (&["cp932", "x-ms-cp932"], "shift_jis"),
+    (&["eucjp", "euc_jp"], "euc-jp"),
+    (
+        &["iso-2022-jp-1", "iso-2022-jp-2", "iso-2022-jp-ms", "cp50220"],
+        "iso-2022-jp",
+    ),
+    (&["cp949", "uhc", "euckr", "x-windows-949"], "euc-kr"),
+    (&["cp950", "x-big5", "big-5"], "big5"),
+];
+
+/// Charsets that mail-parser knows but makes a single U+FFFD of: better their bytes as they are, as of unknown ones.
+const UNDECODED: [&str; 8] = [
+    "iso-2022-kr",
+    "csiso2022kr",
+    "iso-2022-cn",
+    "iso-2022-cn-ext",
+    "hz-gb-2312",
+    "replacement",
+    "x-user-defined",
+    "unicode-1-1",
+];
+
+/// Whether what a byte means depends on escapes before it: each encoded word then begins anew (RFC 2047 section 3).
+pub(crate) fn is_stateful(label: &str) -> bool {
+    let starts = |name: &str| {
+        label
+            .get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    [
+        "iso-2022-",
+        "csiso2022",
+        "cp5022",
+        "utf-7",
+        "csutf7",
+        "unicode-1-1-utf-7",
+    ]
+    .into_iter()
+    .any(starts)
 }
 
 #[cfg(test)]
@@ -103,6 +153,9 @@ mod tests {
             (Some("iso-2022-jp"), b"\x1b$BF|K\\\x1b(B".as_slice(), "日本"),
             (Some("gb18030"), b"\xd6\xd0\xce\xc4".as_slice(), "中文"),
             (Some("koi8-r"), b"\xf0\xd2\xc9\xd7\xc5\xd4".as_slice(), "Привет"),
+            (Some("latin-1"), b"\xe9".as_slice(), "é"),
+            (Some("CP932"), b"\x93\xfa".as_slice(), "日"),
+            (Some("UTF-7"), b"Hi +AOk-!".as_slice(), "Hi é!"),
         ] {
             assert_eq!(decoded(bytes, label), (text.into(), vec![]), "{label:?}");
         }
@@ -122,6 +175,7 @@ mod tests {
                 "There are bytes that the charset \"utf-8\" does not have.",
             ),
             (Some("x-klingon"), "aé", "The charset \"x-klingon\" is unknown."),
+            (Some("iso-2022-kr"), "aé", "The charset \"iso-2022-kr\" is unknown."),
             (Some(""), "aé", "The charset \"\" is unknown."),
         ] {
             assert_eq!(

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use crate::charset;
 use crate::defect::Defects;
 use crate::html_text;
-use crate::message_id;
-use crate::mime::Part;
+use crate::mime::{self, Part};
 use crate::param::Parameterised;
 use crate::parsed::Attachment;
 use crate::transfer;
@@ -35,7 +34,7 @@ pub(crate) fn assemble(parts: Vec<Part<'_>>, defects: &mut Defects) -> Content {
             .map(|source| Parameterised::parse(&source).value);
         let bytes = transfer::decode(encoding.as_deref(), part.body, defects);
         if is_body(&part, &disposition, filename.as_deref()) {
-            let label = part.content_type.get("charset");
+            let label = part.content_type.token("charset");
             let text = unix_lines(charset::decode(bytes, label.as_deref(), defects));
             passage(&mut passages, part.place.alternative).add(part.content_type.value == "text/html", text);
         } else {
@@ -107,10 +106,7 @@ fn is_body(part: &Part<'_>, disposition: &Parameterised, filename: Option<&str>)
 }
 
 fn attachment(part: &Part<'_>, disposition: &Parameterised, filename: Option<String>, content: Vec<u8>) -> Attachment {
-    let content_id = part
-        .headers
-        .source("content-id")
-        .and_then(|ids| message_id::parse(&ids).into_iter().next());
+    let content_id = mime::content_id(&part.headers);
     let is_inline = match disposition.value.as_str() {
         "inline" => true,
         "" => content_id.is_some() || part.place.is_related,

@@ -2,21 +2,61 @@
 
 use restante_model::Timestamp;
 
+use crate::comment;
+
 /// The moment that an unfolded field names; none if it is no date or lies before 1970.
+///
+/// Also read are the forms of other standards that mail has: `Sunday, 25-Jan-26 11:41:16 GMT` (RFC 850),
+/// `Sun Jan 25 11:41:16 2026` (asctime), and a zone without a space before it.
 pub(crate) fn parse(source: &str) -> Option<Timestamp> {
-    // a comment may follow the zone: it mostly is the zone's name
-    let date = source.split('(').next()?;
-    let date = date.split_once(',').map_or(date, |(_weekday, date)| date);
-    let mut words = date.split_ascii_whitespace();
-    let (day, month, year) = (number(words.next()?)?, month(words.next()?)?, year(words.next()?)?);
-    let mut clock = words.next()?.split(':');
-    let (hour, minute) = (number(clock.next()?)?, number(clock.next()?)?);
+    let tokens = tokens(&comment::strip(source));
+    let mut tokens = tokens.iter().map(String::as_str).peekable();
+    tokens.next_if(|token| is_word(token) && month(token).is_none());
+    let (day, month, mut year) = if tokens.peek().is_some_and(|token| is_word(token)) {
+        let month = month(tokens.next()?)?;
+        (number(tokens.next()?)?, month, None)
+    } else {
+        let day = number(tokens.next()?)?;
+        (day, month(tokens.next()?)?, Some(self::year(tokens.next()?)?))
+    };
+    let hour = number(tokens.next()?)?;
+    let minute = tokens.next_if_eq(&":").and(tokens.next()).and_then(number)?;
+    let second = match tokens.next_if_eq(&":") {
+        Some(_) => number(tokens.next()?)?,
+        None => 0,
+    };
+    if year.is_none() {
+        year = Some(self::year(tokens.next()?)?);
+    }
+    let zone = zone(tokens.next().unwrap_or("GMT"), tokens.next().unwrap_or_default())?;
     // a leap second is the second before it
-    let second = clock.next().map_or(Some(0), number)?.min(59);
-    let zone = zone(words.next().unwrap_or("GMT"))?;
     Timestamp::parse(&format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{zone}"
+        "{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}{zone}",
+        year?,
+        if second == 60 { 59 } else { second }
     ))
+}
+
+/// Words, numbers, colons, and signs after the first colon; what else stands between them is dropped, so commas,
+/// white space, and the `-` that RFC 850 has between day and month.
+fn tokens(date: &str) -> Vec<String> {
+    let mut tokens = Vec::<String>::new();
+    let (mut last, mut in_time) = (' ', false);
+    for c in date.chars() {
+        let continues = c.is_alphabetic() && last.is_alphabetic() || c.is_ascii_digit() && last.is_ascii_digit();
+        match tokens.last_mut() {
+            Some(token) if continues => token.push(c),
+            _ if c.is_alphanumeric() || c == ':' || in_time && "+-".contains(c) => tokens.push(c.into()),
+            _ => {}
+        }
+        in_time |= c == ':';
+        last = c;
+    }
+    tokens
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(char::is_alphabetic)
 }
 
 fn number(digits: &str) -> Option<u32> {
@@ -43,12 +83,12 @@ fn year(digits: &str) -> Option<u32> {
 }
 
 /// The offset of a zone as RFC 3339 writes it; a name that is not known says nothing, so it counts as UTC.
-fn zone(zone: &str) -> Option<String> {
-    if let Some(digits) = zone.strip_prefix(['+', '-']) {
+fn zone(name_or_sign: &str, digits: &str) -> Option<String> {
+    if matches!(name_or_sign, "+" | "-") {
         number(digits).filter(|_| digits.len() == 4)?;
-        return Some(format!("{}{}:{}", &zone[..1], &digits[..2], &digits[2..]));
+        return Some(format!("{name_or_sign}{}:{}", &digits[..2], &digits[2..]));
     }
-    let offset = match zone.to_ascii_uppercase().as_str() {
+    let offset = match name_or_sign.to_ascii_uppercase().as_str() {
         "EDT" => "-04:00",
         "EST" | "CDT" => "-05:00",
         "CST" | "MDT" => "-06:00",
@@ -75,6 +115,22 @@ mod tests {
             ("Sun,  5 january 26 06:41:16 EST", Some("2026-01-05T11:41:16.000Z")),
             ("5 Jan 126 11:41:16", Some("2026-01-05T11:41:16.000Z")),
             ("Wed, 31 Dec 2025 23:59:60 XYZ", Some("2025-12-31T23:59:59.000Z")),
+            (
+                "Fri, 21 Nov 1997 09(comment):   55  :  06 -0600",
+                Some("1997-11-21T15:55:06.000Z"),
+            ),
+            ("21 Nov 97 09:55:06 GMT", Some("1997-11-21T09:55:06.000Z")),
+            ("(day) Sun(day) ,25 Jan 2026 11:41 Z", Some("2026-01-25T11:41:00.000Z")),
+            ("Sun 25 Jan 2026 11:41:16 -0000", Some("2026-01-25T11:41:16.000Z")),
+            ("25 Jan 2026 11:41:16 A", Some("2026-01-25T11:41:16.000Z")), // RFC 5322: military zones say nothing
+            ("Sunday, 25-Jan-26 11:41:16 GMT", Some("2026-01-25T11:41:16.000Z")),
+            ("Sun Jan 25 11:41:16 2026", Some("2026-01-25T11:41:16.000Z")),
+            ("01 Jan 2001 00:01+0100", Some("2000-12-31T23:01:00.000Z")),
+            ("01 Jan 2001 00:01-0130", Some("2001-01-01T01:31:00.000Z")),
+            ("25 Jan 2026 11.41", None),
+            ("25 Jan 2026 11:", None),
+            ("Sun, 30 Feb 2026 11:41:16 +0000", None),
+            ("25 Jan 2026 11:41:61 +0000", None),
             ("yesterday", None),
             ("", None),
             ("Sun, 25 Foo 2026 11:41:16 +0000", None),

@@ -115,7 +115,9 @@ impl<'x> Decoder<'x> {
 
     fn word(&mut self, word: Word<'x>, source: &str) {
         match &mut self.pending {
-            Some((charset, bytes, sources)) if charset.eq_ignore_ascii_case(word.charset) => {
+            Some((charset, bytes, sources))
+                if charset.eq_ignore_ascii_case(word.charset) && !charset::is_stateful(charset) =>
+            {
                 bytes.extend(word.bytes);
                 sources.push_str(source);
             }
@@ -159,6 +161,11 @@ mod tests {
             ("=?utf-8?q??=", ""),
             ("=?utf-8?q?really??=", "really?"),
             ("=?koi8-r?B?8NLJ18XU?=", "Привет"),
+            (
+                "=?ISO-2022-JP?B?GyRCJDMkcxsoQg==?= =?ISO-2022-JP?B?GyRCJEskQSRPGyhC?=",
+                "こんにちは",
+            ),
+            ("=?utf-7?q?+AOk?= =?utf-7?q?+AOk?=", "éé"),
         ] {
             assert_eq!(decode(text), (decoded.into(), true), "{text:?}");
         }

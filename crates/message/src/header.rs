@@ -143,7 +143,13 @@ pub(crate) fn trim_line_end(line: &[u8]) -> &[u8] {
 /// What a word decodes to may not bring line ends or NUL into a header value: they become spaces.
 pub(crate) fn decoded(source: &str) -> (String, bool) {
     let (text, whole) = encoded_word::decode(source);
-    (text.replace(['\r', '\n', '\0'], " ").trim().to_owned(), whole)
+    (single_line(&text), whole)
+}
+
+/// The text trimmed, with a space for each control character but the tab, and for the line ends of Unicode.
+fn single_line(text: &str) -> String {
+    let is_unfit = |c: char| c != '\t' && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'));
+    text.trim().replace(is_unfit, " ").trim().to_owned()
 }
 
 /// Where the colon of a field line is: after at least one printable character (RFC 5322 section 3.6.8), maybe with
@@ -198,7 +204,7 @@ fn unfold(value: &[u8]) -> (String, bool) {
         Ok(text) => (text, true),
         Err(error) => (charset::windows_1252(error.as_bytes()), false),
     };
-    (text.replace(['\r', '\0'], " ").trim().to_owned(), is_utf8)
+    (single_line(&text), is_utf8)
 }
 
 #[cfg(test)]
@@ -256,6 +262,8 @@ mod tests {
     fn nothing_in_a_value_can_end_a_line() {
         let (headers, _, _) = read("Subject: a\rX: b\0 =?utf-8?q?c=0D=0AX:_d=00?=\r\n\r\n");
         assert_eq!(headers, pairs(&[("subject", "a X: b  c  X: d")]));
+        let (headers, _, _) = read("Subject: \x1b[31ma\x7f\tb =?utf-8?q?=1B]0;c=07=C2=85=E2=80=A8d?=\r\n\r\n");
+        assert_eq!(headers, pairs(&[("subject", "[31ma \tb  ]0;c   d")]));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use mail_parser::decoders::html::add_html_token;
 use memchr::{memchr, memmem};
 
+use crate::charset;
+
 /// A piece of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Token<'x> {
@@ -16,6 +18,8 @@ pub(crate) enum Token<'x> {
         name: &'x str,
         /// The value of the first `href` attribute, its entities not yet decoded.
         href: Option<&'x str>,
+        /// Whether the tag says that its element is not shown.
+        hidden: bool,
     },
     /// An end tag.
     Close(&'x str),
@@ -75,13 +79,14 @@ fn close_tag(html: &str) -> (Option<Token<'_>>, &str) {
 
 fn open_tag(html: &str) -> (Option<Token<'_>>, &str) {
     let name = tag_name(&html[1..]);
-    let Some((href, mut rest)) = Attributes(&html[1 + name.len()..]).skip_to_end() else {
+    let Some((found, mut rest)) = Attributes(&html[1 + name.len()..]).skip_to_end() else {
         return (None, "");
     };
     if OPAQUE.iter().any(|opaque| name.eq_ignore_ascii_case(opaque)) {
         rest = skip_content(rest, name);
     }
-    (Some(Token::Open { name, href }), rest)
+    let Found { href, hidden } = found;
+    (Some(Token::Open { name, href, hidden }), rest)
 }
 
 fn tag_name(text: &str) -> &str {
@@ -101,21 +106,32 @@ fn skip_content<'x>(html: &'x str, name: &str) -> &'x str {
     ""
 }
 
+/// What is looked for among the attributes of a tag.
+#[derive(Default)]
+struct Found<'x> {
+    href: Option<&'x str>,
+    hidden: bool,
+}
+
 /// What follows the name of a tag.
 struct Attributes<'x>(&'x str);
 
 impl<'x> Attributes<'x> {
-    /// Reads to the end of the tag; the value of the first `href`, and what follows the `>`, if there is one.
-    fn skip_to_end(mut self) -> Option<(Option<&'x str>, &'x str)> {
-        let mut href = None;
+    /// Reads to the end of the tag; what was found there, and what follows the `>`, if there is one.
+    fn skip_to_end(mut self) -> Option<(Found<'x>, &'x str)> {
+        let mut found = Found::default();
         loop {
             self.0 = self.0.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
             if let Some(rest) = self.0.strip_prefix('>') {
-                return Some((href, rest));
+                return Some((found, rest));
             }
             let (name, value) = self.attribute()?;
-            if href.is_none() && name.eq_ignore_ascii_case("href") {
-                href = value;
+            if found.href.is_none() && name.eq_ignore_ascii_case("href") {
+                found.href = value;
+            } else if name.eq_ignore_ascii_case("style") {
+                found.hidden |= value.is_some_and(is_undisplayed);
+            } else if name.eq_ignore_ascii_case("hidden") {
+                found.hidden = true;
             }
         }
     }
@@ -145,10 +161,23 @@ impl<'x> Attributes<'x> {
     }
 }
 
+/// Whether a style says `display: none`.
+fn is_undisplayed(style: &str) -> bool {
+    style.split(';').any(|declaration| {
+        let Some((property, value)) = declaration.split_once(':') else {
+            return false;
+        };
+        let value = value.split('!').next().unwrap_or_default();
+        property.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+    })
+}
+
 /// Characters of an entity between `&` and `;`, at most; the longest name of the HTML standard has 31.
 const ENTITY_MAX: usize = 32;
 
 /// Replaces entities that end in `;`; anything else stays as it is.
+///
+/// Numbers of C1 control characters mean those of windows-1252 (HTML standard, section 13.2.5.80).
 pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -158,8 +187,13 @@ pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     while let Some(start) = memchr(b'&', rest.as_bytes()) {
         decoded.push_str(&rest[..start]);
         let entity = entity(&rest[start..]);
+        let from = decoded.len();
         // copies what is no entity
         add_html_token(&mut decoded, entity.as_bytes(), false);
+        if let Some(c @ '\u{80}'..='\u{9f}') = decoded[from..].chars().next() {
+            decoded.truncate(from);
+            decoded.push_str(&charset::windows_1252(&[c as u8]));
+        }
         rest = &rest[start + entity.len()..];
     }
     decoded.push_str(rest);
@@ -184,8 +218,10 @@ mod tests {
     fn shown(html: &str) -> String {
         let show = |token| match token {
             Token::Text(text) => format!("[{text}]"),
-            Token::Open { name, href: None } => format!("<{name}>"),
-            Token::Open { name, href: Some(href) } => format!("<{name} {href}>"),
+            Token::Open { name, href, hidden } => {
+                let href = href.map(|href| format!(" {href}")).unwrap_or_default();
+                format!("<{name}{href}{}>", if hidden { " -" } else { "" })
+            }
             Token::Close(name) => format!("</{name}>"),
         };
         tokens(html).map(show).collect()
@@ -202,6 +238,14 @@ mod tests {
             ("<a data-href=x>", "<a>"),
             ("<a =href=x>", "<a>"),
             ("<a é=1 href=x>", "<a x>"),
+            (
+                "<p hidden><p STYLE='color:red; Display : NONE !important'>",
+                "<p -><p ->",
+            ),
+            (
+                "<p style=display:none><p style='display:inline'><p style=''><p class=hidden>",
+                "<p -><p><p><p>",
+            ),
             ("1 < 2 <3", "[1 ][<][ 2 ][<][3]"),
             ("a<!-- <b> -->c<!-->d<!doctype html><?x?></ x>e", "[a][c][d][e]"),
             ("<style>a<b>{}</style>c", "<style></style>[c]"),
@@ -226,6 +270,7 @@ mod tests {
             ("a&b;c&copy=1 &;&#;&#x;", "a&b;c&copy=1 &;&#;&#x;"),
             ("&amp;amp;", "&amp;"),
             ("&#xD800;&#x110000;", "\u{fffd}\u{fffd}"),
+            ("&#128;&#x96;\u{85}", "€–\u{85}"),
             ("é&é;", "é&é;"),
         ] {
             assert_eq!(decode_entities(text), decoded, "{text:?}");

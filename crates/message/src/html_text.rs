@@ -8,7 +8,7 @@ pub(crate) fn render(html: &str) -> String {
     for token in tokens(html) {
         match token {
             Token::Text(text) => page.write(&decode_entities(text)),
-            Token::Open { name, .. } => page.open(&name.to_ascii_lowercase()),
+            Token::Open { name, hidden, .. } => page.open(&name.to_ascii_lowercase(), hidden),
             Token::Close(name) => page.close(&name.to_ascii_lowercase()),
         }
     }
@@ -24,10 +24,23 @@ struct Page {
     bullet: bool,
     /// How many `pre` elements are open.
     preformatted: usize,
+    /// The outermost element that is not shown, and how many of its kind are open inside it, itself included.
+    hidden: Option<(String, usize)>,
 }
 
 impl Page {
-    fn open(&mut self, name: &str) {
+    fn open(&mut self, name: &str, hidden: bool) {
+        match &mut self.hidden {
+            Some((outer, open)) => {
+                *open += usize::from(outer == name);
+                return;
+            }
+            None if hidden && has_end_tag(name) => {
+                self.hidden = Some((name.to_owned(), 1));
+                return;
+            }
+            None => {}
+        }
         match name {
             "br" => self.line_ends += 1,
             "li" => {
@@ -43,6 +56,13 @@ impl Page {
     }
 
     fn close(&mut self, name: &str) {
+        if let Some((outer, open)) = &mut self.hidden {
+            *open -= usize::from(outer == name);
+            if *open == 0 {
+                self.hidden = None;
+            }
+            return;
+        }
         self.block(margin(name));
         if name == "pre" {
             self.preformatted = self.preformatted.saturating_sub(1);
@@ -54,6 +74,9 @@ impl Page {
     }
 
     fn write(&mut self, text: &str) {
+        if self.hidden.is_some() {
+            return;
+        }
         for c in text.chars() {
             match c {
                 '\n' if self.preformatted > 0 => self.line_ends += 1,
@@ -79,12 +102,45 @@ impl Page {
     }
 }
 
+/// Whether an element has an end tag always: of the others nobody knows without the whole tree where they end, and what
+/// should be seen must not be hidden with them.
+fn has_end_tag(name: &str) -> bool {
+    matches!(
+        name,
+        "div"
+            | "span"
+            | "a"
+            | "b"
+            | "i"
+            | "u"
+            | "em"
+            | "strong"
+            | "font"
+            | "small"
+            | "center"
+            | "table"
+            | "section"
+            | "article"
+            | "header"
+            | "footer"
+            | "aside"
+            | "nav"
+            | "main"
+            | "ul"
+            | "ol"
+            | "h1"
+            | "h2"
+            | "h3"
+    )
+}
+
 /// Line ends that an element wants around it.
 fn margin(name: &str) -> usize {
     match name {
         "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table" | "blockquote" | "pre" | "hr" => 2,
         "div" | "li" | "tr" | "dt" | "dd" | "section" | "article" | "header" | "footer" | "main" | "nav" | "aside"
-        | "address" | "form" | "fieldset" | "figure" | "center" | "body" => 1,
+        | "address" | "form" | "fieldset" | "figure" | "center" | "body" | "caption" | "figcaption" | "legend"
+        | "option" | "summary" | "details" => 1,
         _ => 0,
     }
 }
@@ -112,6 +168,16 @@ mod tests {
             ),
             ("<pre>a\n  b</pre>c", "a\n  b\n\nc"),
             ("&nbsp;a&nbsp;b", "a b"),
+            (
+                "<div style='display:none;max-height:0'>pre<div>header</div></div>a<span hidden>b</span>c",
+                "ac",
+            ),
+            ("<p hidden>a</p>b<br hidden>c", "a\n\nb\nc"),
+            ("a</div>b<div hidden>c", "a\nb"),
+            ("<table><caption>t</caption><tr><th>a</th></tr></table>", "t\na"),
+            ("<select><option>a<option>b</select>", "a\nb"),
+            ("<h1>a</h1><hr><blockquote>b</blockquote>", "a\n\nb"),
+            ("<ol><li>a<ul><li>b</ul><li>c</ol>", "- a\n\n- b\n\n- c"),
             ("<a href='https://x.test'>click</a>", "click"),
             ("1 &lt; 2 < 3", "1 < 2 < 3"),
         ] {

@@ -18,18 +18,21 @@
 //! - Time and memory are linear in the size of the message, whatever its shape; what is beyond the limits is left
 //!   unparsed and named.
 //! - Attachments are byte for byte what was encoded; only body text is decoded and gets LF line ends.
-//! - No CR, LF or NUL of a header field reaches a decoded header value, a name, an address or a file name.
+//! - No control character but the tab of a header field reaches a decoded header value, a name, an address or a file name:
+//!   CR, LF and NUL least of all. Everything else of a name is kept, as what is tested may be wrong in just that: path
+//!   separators and bidirectional overrides in a file name are for those who write files or show names to mind.
 //!
 //! mail-parser supplies what is a table: charsets and HTML entities.
 //! Structure and grammar are read here, because of the first two invariants: its own walk searches the rest of the
 //! message for every missing boundary, its encoded words are quadratic when left open, nesting has no bound, and text
 //! attachments come out decoded.
 //!
-//! Modules, in reading order: `parse`, `parsed`; `header`, `encoded_word`, `param`, `address`, `message_id`, `date`; `mime`,
-//! `transfer`, `charset`, `content`; `html`, `html_text`, `links`; `limit`, `defect`; `trace`.
+//! Modules, in reading order: `parse`, `parsed`; `header`, `comment`, `encoded_word`, `param`, `address`, `message_id`, `date`; `mime`,
+//! `transfer`, `charset`, `utf7`, `content`; `html`, `html_text`, `links`; `limit`, `defect`; `trace`.
 
 mod address;
 mod charset;
+mod comment;
 mod content;
 mod date;
 mod defect;
@@ -46,6 +49,7 @@ mod parse;
 mod parsed;
 mod trace;
 mod transfer;
+mod utf7;
 
 pub use parse::{parse, summary};
 pub use parsed::{Attachment, Mailbox, ParsedMessage, Summary};

@@ -11,7 +11,9 @@ use crate::limit::LINK_MAX;
 /// Links are as written, entities decoded; never re-serialised. One that is too long is left out: cut, it would lead elsewhere.
 pub(crate) fn extract(html: Option<&str>, text: Option<&str>) -> Vec<String> {
     let hrefs = html.into_iter().flat_map(tokens).filter_map(|token| match token {
-        Token::Open { name, href: Some(href) } if is_link_element(name) => href_link(href),
+        Token::Open {
+            name, href: Some(href), ..
+        } if is_link_element(name) => href_link(href),
         _ => None,
     });
     let urls = text.into_iter().flat_map(urls).map(Cow::Borrowed);
@@ -67,7 +69,7 @@ fn urls(text: &str) -> impl Iterator<Item = &str> {
                 at = colon + 1;
                 continue;
             };
-            let end = start + text[start..].find(ends_url).unwrap_or(text.len() - start);
+            let end = start + url_end(&text[start..]);
             at = end;
             let url = trim(&text[start..end]);
             if scheme_len(url).is_some_and(|length| begins_well(&url[length..])) {
@@ -89,11 +91,56 @@ fn scheme_start(text: &str, from: usize, colon: usize) -> Option<usize> {
     let start = colon - word;
     scheme_len(&text[start..])?;
     let before = text[from..start].chars().next_back();
-    before.is_none_or(|c| !c.is_alphanumeric()).then_some(start)
+    before
+        .is_none_or(|c| !c.is_alphanumeric() || has_no_spaces(c))
+        .then_some(start)
 }
 
+/// Whether a character is of a script that puts no spaces between words: Thai, Lao, and those of East Asia.
+fn has_no_spaces(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// What no URL has unescaped: besides white space, what quotes and brackets a URL, and the punctuation of scripts that
+/// put no space after it.
 fn ends_url(c: char) -> bool {
-    c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`' | '“' | '”' | '«' | '»')
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '<' | '>' | '"' | '`' | '“' | '”' | '„' | '«' | '»' | '‹' | '›')
+        || matches!(c, '、' | '。' | '，' | '！' | '？' | '；' | '：' | '．' | '｡' | '､')
+        || matches!(
+            c,
+            '「' | '」'
+                | '『'
+                | '』'
+                | '【'
+                | '】'
+                | '《'
+                | '》'
+                | '〈'
+                | '〉'
+                | '〔'
+                | '〕'
+                | '（'
+                | '）'
+                | '［'
+                | '］'
+        )
+}
+
+/// Where the URL that a text starts with ends: also at a `]` that it did not open, as in Markdown's `[URL](URL)`.
+fn url_end(text: &str) -> usize {
+    let mut open = 0_usize;
+    let ends = |c: char| {
+        match c {
+            '[' => open += 1,
+            ']' if open == 0 => return true,
+            ']' => open -= 1,
+            _ => {}
+        }
+        ends_url(c)
+    };
+    text.find(ends).unwrap_or(text.len())
 }
 
 /// What follows a scheme in a text must look like a host or a mailbox.
@@ -106,10 +153,7 @@ fn trim(url: &str) -> &str {
     let mut brackets = Brackets::count(url);
     let mut url = url;
     while let Some(last) = url.chars().next_back() {
-        let is_punctuation = matches!(
-            last,
-            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '…' | '’' | '。' | '，' | '、'
-        );
+        let is_punctuation = matches!(last, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '…' | '’');
         if !is_punctuation && !brackets.drop_unmatched(last) {
             break;
         }
@@ -192,6 +236,28 @@ mod tests {
             ("https://x.test/{a}})];", vec!["https://x.test/{a}"]),
             ("https://x.test/a'", vec!["https://x.test/a"]),
             ("http:http://x.test", vec!["http://x.test"]),
+            (
+                "请访问https://x.test/a。然后（https://y.test/b）、「https://z.test/c」",
+                vec!["https://x.test/a", "https://y.test/b", "https://z.test/c"],
+            ),
+            (
+                "[text](https://x.test/a_(b)) [https://y.test](https://z.test) **https://v.test**",
+                vec![
+                    "https://x.test/a_(b)",
+                    "https://y.test",
+                    "https://z.test",
+                    "https://v.test",
+                ],
+            ),
+            ("https://x.test/?a[]=1&b[c]=2].", vec!["https://x.test/?a[]=1&b[c]=2"]),
+            (
+                "„https://x.test/“ ‹https://y.test/›",
+                vec!["https://x.test/", "https://y.test/"],
+            ),
+            (
+                "https://user:pw@x.test:8080/a;b=c?d=e#f!g",
+                vec!["https://user:pw@x.test:8080/a;b=c?d=e#f!g"],
+            ),
         ] {
             assert_eq!(extract(None, Some(text)), links, "{text:?}");
         }
@@ -219,6 +285,23 @@ mod tests {
             ),
             ("<a href='https://'><a href='https://x.test/&#0;'>", vec![]),
             ("<!-- <a href='https://no.test'> -->", vec![]),
+            ("<base href='https://no.test/'><a href='b'>", vec![]),
+            (
+                "<style><a href='https://no.test'></style><a href=HTTPS://X.test/Y>",
+                vec!["HTTPS://X.test/Y"],
+            ),
+            (
+                "<a href=\"https://x.test/?a='b'&quot;c\">",
+                vec!["https://x.test/?a='b'\"c"],
+            ),
+            (
+                "<a href='https://x.test/?a&copy=1&amp=2&#x26;d'>",
+                vec!["https://x.test/?a&copy=1&amp=2&d"],
+            ),
+            (
+                "<a title='x>y' href=https://bücher.test/ü>",
+                vec!["https://bücher.test/ü"],
+            ),
         ] {
             assert_eq!(extract(Some(html), None), links, "{html:?}");
         }

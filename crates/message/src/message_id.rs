@@ -1,6 +1,6 @@
 //! Message ids (RFC 5322 section 3.6.4), without their angle brackets.
 
-/// The ids of an unfolded field, in order; where no id has brackets, its words.
+/// The ids of an unfolded field, in order; where no id has brackets, its words that have an `@`, or its only word.
 pub(crate) fn parse(source: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut rest = source;
@@ -12,14 +12,25 @@ pub(crate) fn parse(source: &str) -> Vec<String> {
         rest = after;
     }
     if ids.is_empty() {
-        ids.extend(source.split_whitespace().filter_map(clean));
+        let words: Vec<&str> = source.split_whitespace().collect();
+        let is_id = |word: &&str| words.len() == 1 || word.contains('@');
+        ids.extend(words.iter().copied().filter(is_id).filter_map(clean));
     }
     ids
 }
 
+/// The first id of an unfolded field.
+pub(crate) fn first(source: &str) -> Option<String> {
+    parse(source).into_iter().next()
+}
+
+/// An id without brackets and white space: both may stand in it by the obsolete syntax only (RFC 5322 section 4.5.4).
 fn clean(id: &str) -> Option<String> {
-    let id = id.trim_matches(|c: char| c.is_whitespace() || c == '<' || c == '>');
-    (!id.is_empty()).then(|| id.to_owned())
+    let id: String = id
+        .chars()
+        .filter(|c| !c.is_whitespace() && !"<>".contains(*c))
+        .collect();
+    (!id.is_empty()).then_some(id)
 }
 
 #[cfg(test)]
@@ -34,6 +45,11 @@ mod tests {
             ("a@x b@x", vec!["a@x", "b@x"]),
             ("<open@x", vec!["open@x"]),
             ("< a@x >", vec!["a@x"]),
+            ("<1234 @ local .test>", vec!["1234@local.test"]),
+            ("Your message of Monday <a@x>", vec!["a@x"]),
+            ("Re: your message a@x", vec!["a@x"]),
+            ("Your message of Monday", vec![]),
+            ("20260125114116", vec!["20260125114116"]),
             ("<>", vec![]),
             ("", vec![]),
         ] {

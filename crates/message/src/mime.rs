@@ -4,12 +4,14 @@
 //! that never comes makes anything be read again.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use memchr::memmem::Finder;
 
 use crate::defect::{Defect, Defects};
 use crate::header::{Ending, Headers, line_at, trim_line_end};
 use crate::limit::{DEPTH_MAX, PARTS_MAX};
+use crate::message_id;
 use crate::param::Parameterised;
 
 /// An entity that is not taken apart further.
@@ -93,12 +95,12 @@ struct Delimiter {
 }
 
 impl<'x> Walk<'x, '_> {
-    /// Reads the entity that starts here, up to the next boundary line of an entity around it.
-    fn entity(&mut self, place: Place) {
+    /// Reads the entity that starts here, up to the next boundary line of an entity around it; returns its Content-ID.
+    fn entity(&mut self, place: Place) -> Option<String> {
         if self.entities == PARTS_MAX {
             self.defects.note(Defect::TooManyParts);
             self.at = self.region_end().1;
-            return;
+            return None;
         }
         self.entities += 1;
         let open = &self.open;
@@ -108,7 +110,9 @@ impl<'x> Walk<'x, '_> {
             self.defects.note(Defect::HeadersCut);
         }
         self.at = body;
+        let id = content_id(&headers);
         self.body(headers, place);
+        id
     }
 
     fn body(&mut self, headers: Headers<'x>, place: Place) {
@@ -120,7 +124,7 @@ impl<'x> Walk<'x, '_> {
             self.defects.note(Defect::TooDeep);
             return self.leaf(headers, content_type, place);
         }
-        let boundary = content_type.get("boundary").map(String::into_bytes);
+        let boundary = content_type.token("boundary").map(String::into_bytes);
         let Some(boundary) = boundary else {
             self.defects.note(Defect::NoBoundary);
             return self.leaf(headers, plain_text(), place);
@@ -142,7 +146,8 @@ impl<'x> Walk<'x, '_> {
     /// Reads the parts of a multipart entity; tells whether there was a boundary line of its own.
     fn children(&mut self, content_type: &Parameterised, place: Place) -> bool {
         let depth = place.depth + 1;
-        let mut next = self.place_inside(content_type, place);
+        let next = self.place_inside(content_type, place);
+        let mut related = Related::of(content_type, self.parts.len());
         let mut found = false;
         loop {
             let delimiter = self.next_delimiter();
@@ -151,16 +156,23 @@ impl<'x> Walk<'x, '_> {
                     self.defects.note(Defect::NotClosed);
                 }
                 self.at = delimiter.map_or(self.raw.len(), |outer| outer.line);
-                return found;
+                break;
             };
             found = true;
             self.at = own.line_end;
             if own.is_close {
-                return true;
+                break;
             }
-            self.entity(next);
-            next.is_related |= content_type.value == "multipart/related";
+            let from = self.parts.len();
+            let id = self.entity(next);
+            if let Some(related) = &mut related {
+                related.child(id.as_ref(), from..self.parts.len());
+            }
         }
+        if let Some(related) = related {
+            related.mark(&mut self.parts);
+        }
+        found
     }
 
     fn place_inside(&mut self, content_type: &Parameterised, place: Place) -> Place {
@@ -220,6 +232,49 @@ impl<'x> Walk<'x, '_> {
             line = from + self.delimiters.find(&self.raw[from..])? + 1;
         }
     }
+}
+
+/// Which parts of a multipart/related entity are the root: those of the child that `start` names, else of the first
+/// (RFC 2387 section 3.2).
+struct Related {
+    start: Option<String>,
+    /// Where the parts of the entity begin.
+    from: usize,
+    root: Option<Range<usize>>,
+}
+
+impl Related {
+    fn of(content_type: &Parameterised, from: usize) -> Option<Self> {
+        let start = || content_type.token("start").as_deref().and_then(message_id::first);
+        (content_type.value == "multipart/related").then(|| Self {
+            start: start(),
+            from,
+            root: None,
+        })
+    }
+
+    fn child(&mut self, id: Option<&String>, parts: Range<usize>) {
+        let is_named = self.start.is_some() && id == self.start.as_ref();
+        if is_named {
+            self.start = None; // the first one of this name is the root
+        }
+        if is_named || self.root.is_none() {
+            self.root = Some(parts);
+        }
+    }
+
+    /// Tells every part but those of the root that it is there for the root to refer to.
+    fn mark(self, parts: &mut [Part<'_>]) {
+        let root = self.root.unwrap_or_default();
+        for (index, part) in parts.iter_mut().enumerate().skip(self.from) {
+            part.place.is_related |= !root.contains(&index);
+        }
+    }
+}
+
+/// The Content-ID without angle brackets.
+pub(crate) fn content_id(headers: &Headers<'_>) -> Option<String> {
+    headers.source("content-id").as_deref().and_then(message_id::first)
 }
 
 /// The depth of the entity that a line is a boundary of, and whether it is the closing one.
@@ -330,6 +385,27 @@ mod tests {
         assert_eq!(outline(inner), ["text/plain@1:x", told]);
         let told = "A Content-Type is no type and subtype: the part is taken as text.";
         assert_eq!(outline("Content-Type: nonsense\n\nall"), ["text/plain@0:all", told]);
+    }
+
+    #[test]
+    fn the_root_of_related_parts_is_the_first_or_the_one_that_start_names() {
+        let roots = |start: &str| {
+            let raw = format!(
+                "Content-Type: multipart/related; boundary=b{start}\n\n--b\nContent-ID: <1>\n\none\n\
+                 --b\nContent-ID: <2>\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\ntwo\n--c\n\nthree\n--c--\n\
+                 --b\nContent-ID: <2>\n\nfour\n--b--\n"
+            );
+            let parts = read(raw.as_bytes(), &mut Defects::default()).parts;
+            parts
+                .iter()
+                .filter(|part| !part.place.is_related)
+                .map(|part| String::from_utf8_lossy(part.body).into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(roots(""), ["one"]);
+        assert_eq!(roots("; start=\"<2>\""), ["two", "three"]);
+        assert_eq!(roots("; start=2"), ["two", "three"]);
+        assert_eq!(roots("; start=\"<3>\""), ["one"]);
     }
 
     #[test]

@@ -9,19 +9,36 @@ use crate::transfer;
 pub(crate) struct Parameterised {
     /// What stands before the first `;`, in lowercase, without white space and comments.
     pub(crate) value: String,
-    /// Lowercase names and unquoted values.
-    parameters: Vec<(String, String)>,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Parameter {
+    /// In lowercase.
+    name: String,
+    /// Unquoted, with what may be a comment after it: mail has unquoted names like `report (1).pdf`.
+    value: String,
+    /// Octets of the value before that.
+    token_len: usize,
 }
 
 impl Parameterised {
     /// Reads an unfolded field value.
     pub(crate) fn parse(source: &str) -> Self {
         let mut segments = split_segments(source).into_iter();
-        let value = segments.next().unwrap_or_default().text.to_ascii_lowercase();
-        let value = value.split_ascii_whitespace().collect();
+        let value = first_token(&segments.next().unwrap_or_default().text);
         let parameters = segments.filter_map(|segment| {
             let (name, value) = segment.text.split_at_checked(segment.equals?)?;
-            Some((name.trim().to_ascii_lowercase(), value[1..].trim().to_owned()))
+            let unquoted = segment.text.get(segment.quoted..)?;
+            let after = unquoted
+                .find(" (")
+                .or_else(|| unquoted.find("\t("))
+                .map(|at| unquoted.len() - at);
+            Some(Parameter {
+                name: name.trim().to_ascii_lowercase(),
+                token_len: value[1..value.len() - after.unwrap_or(0)].trim().len(),
+                value: value[1..].trim().to_owned(),
+            })
         });
         Self {
             value,
@@ -31,13 +48,20 @@ impl Parameterised {
 
     /// The decoded value of a parameter: the extended form (`name*`) if there is one, else the plain one.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
-        let plain = || {
-            self.parameters
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| header::decoded(value).0)
-        };
+        let plain = || self.plain(name).map(|found| found.value.clone());
+        let value = self.extended(name).or_else(plain)?;
+        Some(header::decoded(&value).0).filter(|value| !value.is_empty())
+    }
+
+    /// A parameter that is no text for a person, as a boundary, a charset or an id: nothing in it is an encoded word,
+    /// and a comment may follow it (RFC 2045 section 5.1).
+    pub(crate) fn token(&self, name: &str) -> Option<String> {
+        let plain = || self.plain(name).map(|found| found.value[..found.token_len].to_owned());
         self.extended(name).or_else(plain).filter(|value| !value.is_empty())
+    }
+
+    fn plain(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|found| found.name == name)
     }
 
     /// Joins and decodes `name*`, `name*0`, `name*1*`, … (RFC 2231 sections 3 and 4).
@@ -45,9 +69,10 @@ impl Parameterised {
         let mut pieces: Vec<Piece<'_>> = self
             .parameters
             .iter()
-            .filter_map(|(n, v)| Piece::of(name, n, v))
+            .filter_map(|found| Piece::of(name, &found.name, &found.value))
             .collect();
         pieces.sort_by_key(|piece| piece.number);
+        pieces.dedup_by_key(|piece| piece.number);
         let first = pieces.first()?;
         let (label, first_value) = if first.is_encoded {
             split_charset(first.value)
@@ -64,8 +89,20 @@ impl Parameterised {
             }
         }
         let text = charset::decode_word(&bytes, label).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
-        Some(header::decoded(&text).0)
+        Some(text)
     }
+}
+
+/// The first token of a text, or the two around a `/`, in lowercase; what follows them is junk.
+fn first_token(text: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || ",=".contains(c);
+    let (kind, subtype) = text.split_once('/').unwrap_or((text, ""));
+    let (kind, subtype) = (kind.trim(), subtype.trim());
+    if kind.contains(ends) || subtype.is_empty() {
+        return kind.split(ends).next().unwrap_or_default().to_ascii_lowercase();
+    }
+    let subtype = subtype.split(ends).next().unwrap_or_default();
+    format!("{kind}/{subtype}").to_ascii_lowercase()
 }
 
 /// One numbered piece of a parameter.
@@ -106,6 +143,8 @@ struct Segment {
     text: String,
     /// Where the first unquoted `=` is.
     equals: Option<usize>,
+    /// Where the last quotes after it end.
+    quoted: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,7 +161,11 @@ fn split_segments(source: &str) -> Vec<Segment> {
     let mut characters = source.chars();
     while let Some(c) = characters.next() {
         state = match (state, c) {
-            (State::Quoted, '"') | (State::Comment(1), ')') => State::Plain,
+            (State::Comment(1), ')') => State::Plain,
+            (State::Quoted, '"') => {
+                segment.quoted = segment.text.len();
+                State::Plain
+            }
             (State::Quoted, '\\') => {
                 segment.text.extend(characters.next());
                 state
@@ -143,6 +186,7 @@ fn split_segments(source: &str) -> Vec<Segment> {
             }
             (State::Plain, '=') if segment.equals.is_none() => {
                 segment.equals = Some(segment.text.len());
+                segment.quoted = segment.text.len() + 1;
                 segment.text.push(c);
                 state
             }
@@ -169,6 +213,11 @@ mod tests {
         for (source, value) in [
             ("Text/HTML; charset=x", "text/html"),
             ("text / plain (yes; really)", "text/plain"),
+            ("text/html charset=utf-8", "text/html"),
+            ("text/html, charset=utf-8", "text/html"),
+            ("attachment filename=a/b", "attachment"),
+            ("text/", "text"),
+            ("/plain", "/plain"),
             ("", ""),
             (";", ""),
             ("attachment", "attachment"),
@@ -197,11 +246,31 @@ mod tests {
             ("a; filename*=utf-8''50%", Some("50%")),
             ("a; filename*=klingon''%C3%A9", Some("é")),
             ("a; filename*=utf-8''a%0D%0Ab", Some("a  b")),
+            ("a; filename*0=one; filename*0=1; filename*1=two", Some("onetwo")),
             ("a; filename*x=1", None),
             ("a; filename=", None),
             ("a; filename", None),
         ] {
             assert_eq!(filename(source).as_deref(), value, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_as_written_up_to_a_comment() {
+        for (source, value) in [
+            ("a; boundary==?utf-8?q?b?=", Some("=?utf-8?q?b?=")),
+            (r#"a; boundary="=?b?" (c)"#, Some("=?b?")),
+            (r#"a; boundary="b (c) " (d)"#, Some("b (c)")),
+            ("a; boundary=us-ascii (Plain text)", Some("us-ascii")),
+            ("a; boundary*0=one; boundary*1=two", Some("onetwo")),
+            ("a; boundary=\"\"", None),
+            ("a", None),
+        ] {
+            assert_eq!(
+                Parameterised::parse(source).token("boundary").as_deref(),
+                value,
+                "{source:?}"
+            );
         }
     }
 }

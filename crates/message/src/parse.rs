@@ -75,7 +75,7 @@ fn read(raw: &[u8]) -> ParsedMessage {
         cc: shown(&cc_mailboxes),
         cc_mailboxes,
         reply_to: shown(&mailboxes("reply-to")),
-        message_id: ids("message-id").into_iter().next(),
+        message_id: headers.source("message-id").as_deref().and_then(message_id::first),
         date: headers.source("date").and_then(|source| date::parse(&source)),
         in_reply_to: ids("in-reply-to").into_iter().next(),
         references: ids("references"),
