@@ -82,7 +82,7 @@ impl RunningServer {
             proxy_networks: Vec::new(),
         });
         let listener = Listener::new(smtp_socket, Arc::new(ingest), Encryption::OnRequest);
-        let server = HttpServer::new(http_socket, Arc::clone(&api));
+        let server = HttpServer::http(http_socket, Arc::clone(&api));
         let smtp = listener.local_addr().map_err(StartError::Runtime)?;
         let http = server.local_addr().map_err(StartError::Runtime)?;
 

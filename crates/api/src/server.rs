@@ -16,8 +16,10 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use restante_tls::Acceptor;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::gate;
 use crate::io::{Busy, BusyGuard, Deadlined};
@@ -29,19 +31,24 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a request head, at most; a connection holds so many.
 const HEAD_MAX: usize = 128 * 1024;
 
-/// A bound socket that serves the API.
+/// A bound socket that serves the API, in plain or over TLS; all of them share the places for connections.
 #[derive(Debug)]
 pub struct HttpServer {
     socket: TcpListener,
     api: Arc<Api>,
-    places: Arc<Semaphore>,
+    tls: Option<Acceptor>,
 }
 
 impl HttpServer {
-    /// Wraps a bound socket.
-    pub fn new(socket: TcpListener, api: Arc<Api>) -> Self {
-        let places = Arc::new(Semaphore::new(api.settings.max_connections));
-        Self { socket, api, places }
+    /// Wraps a bound socket that speaks HTTP.
+    pub fn http(socket: TcpListener, api: Arc<Api>) -> Self {
+        Self { socket, api, tls: None }
+    }
+
+    /// Wraps a bound socket that speaks HTTPS.
+    pub fn https(socket: TcpListener, api: Arc<Api>, tls: Acceptor) -> Self {
+        let tls = Some(tls);
+        Self { socket, api, tls }
     }
 
     /// Where it listens.
@@ -63,7 +70,7 @@ impl HttpServer {
             match accepted {
                 Ok((stream, peer, place)) => {
                     let _ = stream.set_nodelay(true);
-                    let served = serve(stream, peer, Arc::clone(&self.api), router.clone());
+                    let served = open(stream, peer, self.tls.clone(), Arc::clone(&self.api), router.clone());
                     self.api.tasks.spawn(async move {
                         served.await;
                         drop(place);
@@ -79,14 +86,35 @@ impl HttpServer {
 
     /// The next connection, once there is a place for it; until then it waits with the system.
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = Arc::clone(&self.api.places).acquire_owned().await;
         let place = place.expect("nobody closes the semaphore");
         let (stream, peer) = self.socket.accept().await?;
+        // A socket for both kinds of addresses shows IPv4 ones as IPv6: one client is one address.
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         Ok((stream, peer, place))
     }
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, api: Arc<Api>, router: Router) {
+/// Does the handshake, if there is one to do, and serves; a stop ends a handshake at once.
+async fn open(stream: TcpStream, peer: SocketAddr, tls: Option<Acceptor>, api: Arc<Api>, router: Router) {
+    let Some(tls) = tls else {
+        return serve(stream, peer, api, router).await;
+    };
+    let stop = api.stop.clone();
+    let accepted = tokio::select! {
+        () = stop.cancelled() => return,
+        accepted = tls.accept(stream) => accepted,
+    };
+    match accepted {
+        Ok(stream) => serve(stream, peer, api, router).await,
+        Err(error) => tracing::debug!(%peer, %error, "no HTTPS connection came of it"),
+    }
+}
+
+async fn serve<S>(stream: S, peer: SocketAddr, api: Arc<Api>, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let busy = Busy::default();
     let io = TokioIo::new(Deadlined::new(stream, busy.clone()));
     let stop = api.stop.clone();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use restante_inbox::Inboxes;
 use restante_wire::ServerInfo;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,7 +30,7 @@ pub struct ApiSettings {
     pub local_hosts_only: bool,
     /// Requests of one address in a window; `None` is no limit.
     pub throttle: Option<(u32, Duration)>,
-    /// Connections at a time.
+    /// Connections at a time, over all listeners.
     pub max_connections: usize,
     /// Memory for answers being made.
     pub max_inflight_bytes: usize,
@@ -45,6 +46,8 @@ pub struct Api {
     pub(crate) budget: Budget,
     pub(crate) failed_keys: Throttle,
     pub(crate) throttle: Option<Throttle>,
+    /// Places for connections.
+    pub(crate) places: Arc<Semaphore>,
     /// Runs the streams.
     pub(crate) tasks: TaskTracker,
     /// Ends the streams.
@@ -59,6 +62,7 @@ impl Api {
             inboxes,
             budget: Budget::new(settings.max_inflight_bytes),
             failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
+            places: Arc::new(Semaphore::new(settings.max_connections)),
             throttle: settings.throttle.map(|(limit, window)| Throttle::new(limit, window)),
             settings,
             tasks,
