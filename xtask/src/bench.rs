@@ -112,6 +112,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.write { report.write() } else { Ok(()) }
 }
 
+/// What figures are measured on, one line a fact.
+pub(crate) fn machine_facts() -> Result<String> {
+    Ok(machine::facts()?.lines())
+}
+
 /// All cases beside the reference, round by round, and the server's peak memory in MiB.
 fn measure(binary: &Path, options: &Options) -> Result<(Vec<Row>, u64)> {
     let folder = TempDir::new()?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{fixtures, interop, repository, stopwatch, tidy, vectors};
+use crate::{fixtures, interop, probe, repository, stopwatch, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
@@ -52,6 +52,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "kill",
         run: kill,
+    },
+    Step {
+        name: "probe",
+        run: probe::walk,
     },
     Step {
         name: "interop",

@@ -6,6 +6,8 @@ mod bench;
 mod ci;
 mod fixtures;
 mod interop;
+mod load;
+mod probe;
 mod release;
 mod repository;
 mod server;
@@ -50,6 +52,10 @@ enum Command {
     Build,
     /// Run the official Python SDK against a debug server
     Interop,
+    /// Send hostile input to a running server, by default a debug server of this checkout
+    Probe(probe::Options),
+    /// Send more than there is room for to the release server: large mails, slow clients, resets
+    Load(load::Options),
     /// Measure the release server beside Postfix smtp-sink, with smtp-source as the load
     Bench(bench::Options),
     /// Run everything that must pass before a change lands
@@ -74,6 +80,8 @@ fn run(command: &Command) -> Result<()> {
         Command::Fixtures { check } => fixtures::run(*check),
         Command::Build => release::run(),
         Command::Interop => interop::run(),
+        Command::Probe(options) => probe::run(options),
+        Command::Load(options) => load::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Ci => ci::run(),
     }

@@ -87,6 +87,11 @@ impl Server {
         tail(&self.log)
     }
 
+    /// The file that it logs to.
+    pub(crate) fn log_path(&self) -> &Path {
+        &self.log
+    }
+
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.discovery.pid

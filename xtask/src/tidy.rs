@@ -9,6 +9,7 @@ mod links;
 mod machine_paths;
 mod mentions;
 mod names;
+mod proofs;
 mod reasons;
 mod size;
 mod table;
@@ -20,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
 
 use crate::repository::{self, SourceFile};
+use crate::{load, probe};
 
 /// One thing to mend: where, and what.
 type Finding = String;
@@ -33,6 +35,8 @@ pub(crate) fn run() -> Result<()> {
     let architecture = text_of(&files, crate_table::DOCUMENT)?;
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
 
+    let lines: Vec<String> = probe::names().into_iter().chain(load::names()).collect();
+
     let findings: Vec<Finding> = [
         arrows::check(&graph),
         bans::check(&graph),
@@ -42,6 +46,7 @@ pub(crate) fn run() -> Result<()> {
         machine_paths::check(&files),
         links::check(&files),
         mentions::check(&files),
+        proofs::check(&files, &lines),
         crate_table::check(architecture, &graph.descriptions),
     ]
     .concat();
