@@ -1,0 +1,121 @@
+//! All checks of one message, within one deadline.
+
+use std::any::Any;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use restante_model::auth::{DkimResult, DmarcResult, ReverseDnsResult, SpfResult};
+use restante_model::{AuthResults, SessionFacts};
+use tokio::time::{Instant, timeout_at};
+
+use crate::author::author;
+use crate::dmarc::Evidence;
+use crate::dns::Dns;
+use crate::resolver::{self, ResolverError};
+use crate::settings::AuthSettings;
+use crate::source::Source;
+use crate::spf::Identity;
+use crate::{dkim, dmarc, reverse_dns, spf};
+
+/// Checks messages.
+#[derive(Debug)]
+pub struct Authenticator {
+    settings: AuthSettings,
+    dns: Dns,
+}
+
+impl Authenticator {
+    /// An authenticator with its own cache of DNS answers.
+    ///
+    /// # Errors
+    /// [`ResolverError::System`].
+    pub fn new(settings: AuthSettings) -> Result<Self, ResolverError> {
+        let dns = Dns::new(resolver::build(settings.resolver, settings.timeout)?);
+        Ok(Self { settings, dns })
+    }
+
+    /// All results for a message, within the time of the settings.
+    ///
+    /// `raw` is the message as received, without the `Received:` line of this server.
+    /// SPF, DKIM and reverse DNS run side by side and have four fifths of the time, so that DMARC has some left.
+    pub async fn check(&self, raw: &Bytes, facts: &SessionFacts) -> AuthResults {
+        let start = Instant::now();
+        let ip = facts.peer.ip().to_canonical();
+        let source = Source::split(raw);
+        let identity = Identity::of(facts, ip);
+        let signatures = dkim::find(&source, facts.received_at);
+
+        let first = start + self.settings.timeout * 4 / 5;
+        let (spf, dkim, reverse_dns) = tokio::join!(
+            self.spf(&identity, first),
+            self.dkim(raw, &signatures, first),
+            self.reverse_dns(ip, first),
+        );
+        let evidence = Evidence {
+            spf: spf.result,
+            spf_domain: identity.domain(),
+            dkim: &dkim,
+        };
+        let dmarc = self.dmarc(&source, &evidence, start + self.settings.timeout).await;
+        AuthResults {
+            spf,
+            dkim,
+            dmarc,
+            reverse_dns,
+        }
+    }
+
+    async fn spf(&self, identity: &Identity, deadline: Instant) -> SpfResult {
+        if !self.settings.spf {
+            return AuthResults::skipped().spf;
+        }
+        let checked = finish(spf::check(&self.dns, identity), deadline).await;
+        checked.unwrap_or_else(|unfinished| identity.late(&unfinished.to_string()))
+    }
+
+    async fn dkim(&self, raw: &Bytes, found: &[dkim::Found], deadline: Instant) -> Vec<DkimResult> {
+        if !self.settings.dkim {
+            return AuthResults::skipped().dkim;
+        }
+        let checked = finish(dkim::check(&self.dns, raw, found), deadline).await;
+        checked.unwrap_or_else(|unfinished| dkim::unfinished(found, &unfinished.to_string()))
+    }
+
+    async fn reverse_dns(&self, ip: IpAddr, deadline: Instant) -> ReverseDnsResult {
+        if !self.settings.reverse_dns {
+            return AuthResults::skipped().reverse_dns;
+        }
+        let checked = finish(reverse_dns::check(&self.dns, ip), deadline).await;
+        checked.unwrap_or_else(|unfinished| reverse_dns::late(ip, &unfinished.to_string()))
+    }
+
+    /// `skipped` without anything to align: SPF and DKIM are both switched off (decisions, section 9).
+    async fn dmarc(&self, source: &Source<'_>, evidence: &Evidence<'_>, deadline: Instant) -> DmarcResult {
+        if !self.settings.dmarc || !(self.settings.spf || self.settings.dkim) {
+            return AuthResults::skipped().dmarc;
+        }
+        let author = author(source);
+        let checked = finish(dmarc::check(&self.dns, &author, evidence), deadline).await;
+        checked.unwrap_or_else(|unfinished| dmarc::late(&author, &unfinished.to_string()))
+    }
+}
+
+/// Why a check has no result of its own.
+#[derive(Debug, thiserror::Error)]
+enum Unfinished {
+    #[error("not finished in the time for all checks of a message: the DNS is slow")]
+    Late,
+    /// A bug: one hostile message must not take the connection with it.
+    #[error("not checked: this server failed")]
+    Broken(Box<dyn Any + Send>),
+}
+
+async fn finish<T>(check: impl Future<Output = T>, deadline: Instant) -> Result<T, Unfinished> {
+    match timeout_at(deadline, AssertUnwindSafe(check).catch_unwind()).await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(panic)) => Err(Unfinished::Broken(panic)),
+        Err(_) => Err(Unfinished::Late),
+    }
+}
