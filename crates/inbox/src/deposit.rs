@@ -131,7 +131,7 @@ impl Inboxes {
         }
         let message = Message {
             raw: &deposit.raw,
-            summary: restante_message::summary(&deposit.raw),
+            summary: self.shared.parser.summary(&deposit.raw),
         };
         let mut seen = HashSet::new();
         let emails = deposit
@@ -225,7 +225,7 @@ impl Inboxes {
                 .expect("memory can be written");
         });
         let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
-            let parsed = content::parsed_content(restante_message::parse(message.raw), facts.auth);
+            let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
             serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
         });
         vec![

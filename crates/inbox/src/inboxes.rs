@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
 use crate::lanes::Lanes;
-use crate::{Budget, InboxPolicy};
+use crate::parser::Guarded;
+use crate::{Budget, InboxPolicy, Parser};
 
 /// Memory for parsed content of plain inboxes that is kept for the next read, in bytes.
 const PARSED_CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -66,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) keys: SealKeys,
     pub(crate) sealing: Budget,
     pub(crate) lanes: Lanes,
+    pub(crate) parser: Guarded,
     pub(crate) parsed: Cache<EmailId, Bytes, ByBytes>,
     /// Wakes the expiry task: an inbox was made or removed.
     pub(crate) expiry_changed: Notify,
@@ -93,6 +95,11 @@ impl fmt::Debug for Inboxes {
 impl Inboxes {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
+        Self::with_parser(parts, Parser::default())
+    }
+
+    /// The same with another parser: a test has one that panics.
+    pub fn with_parser(parts: Parts, parser: Parser) -> Self {
         let Parts {
             store,
             bus,
@@ -112,6 +119,7 @@ impl Inboxes {
                 keys,
                 sealing,
                 lanes: Lanes::new(),
+                parser: Guarded::new(parser),
                 parsed,
                 expiry_changed,
                 is_unsure: AtomicBool::new(false),
@@ -132,6 +140,11 @@ impl Inboxes {
     /// Whether mail can be stored now.
     pub fn is_available(&self) -> bool {
         self.shared.store.is_available()
+    }
+
+    /// How often reading a message has panicked since the start; each time the message was kept all the same.
+    pub fn parser_panics(&self) -> u64 {
+        self.shared.parser.panics()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -7,7 +7,7 @@
 //! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
-//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`content`], [`read`], [`view`],
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`parser`], [`content`], [`read`], [`view`],
 //! [`remove`], [`expire`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
 //! processor time).
 
@@ -18,6 +18,7 @@ pub mod deposit;
 pub mod expire;
 pub mod inboxes;
 mod lanes;
+pub mod parser;
 mod parts;
 pub mod policy;
 pub mod read;
@@ -29,6 +30,7 @@ pub use budget::{Budget, Reservation};
 pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
 pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};
+pub use parser::Parser;
 pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
 pub use read::{EmailList, ListRequest, ReadError, RecipientError};
 pub use restante_storage::Idempotency;

@@ -106,8 +106,8 @@ impl Inboxes {
         }
         let facts = Facts::from_bytes(required(email, Part::Facts)?).map_err(damaged(email.id))?;
         let raw = required(email, Part::Raw)?.clone();
-        let raw_bytes = raw.len();
-        let make = move || content::json(&content::parsed_content(restante_message::parse(&raw), facts.auth));
+        let (inboxes, raw_bytes) = (self.clone(), raw.len());
+        let make = move || content::json(&content::parsed_content(inboxes.shared.parser.parse(&raw), facts.auth));
         let parsed = self.off_thread(raw_bytes, make).await?;
         self.shared.parsed.insert(email.id, parsed.clone());
         Ok(parsed)

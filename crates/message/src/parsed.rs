@@ -4,6 +4,8 @@ use std::fmt;
 
 use restante_model::Timestamp;
 
+use crate::defect::Defect;
+
 /// The content of a message.
 ///
 /// Texts decoded from header fields have no CR, LF or NUL, but for the newline that joins a repeated header's values.
@@ -45,6 +47,16 @@ pub struct ParsedMessage {
     pub references: Vec<String>,
     /// What is wrong with the message, each once, in sentences for a person.
     pub defects: Vec<String>,
+}
+
+impl ParsedMessage {
+    /// What is shown of a message whose reading broke off: that, and nothing else.
+    pub fn unparsable() -> Self {
+        Self {
+            defects: vec![Defect::Unparsable.to_string()],
+            ..Self::default()
+        }
+    }
 }
 
 /// A part of a message that is not body text.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use restante_envelope::{DecapsulationKey, SigningKey, WireProfile, base64url};
 use restante_inbox::{
     Budget, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, InboxPolicy, Inboxes,
-    Parts, Recipient, SealKeys,
+    Parser, Parts, Recipient, SealKeys,
 };
 use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
@@ -46,6 +46,14 @@ impl Fixture {
     }
 
     pub(crate) fn with(policy: InboxPolicy) -> Self {
+        Self::of(policy, Parser::default())
+    }
+
+    pub(crate) fn with_parser(parser: Parser) -> Self {
+        Self::of(policy(), parser)
+    }
+
+    fn of(policy: InboxPolicy, parser: Parser) -> Self {
         let data = tempfile::tempdir().unwrap();
         let stamp = Stamp {
             profile: "service".into(),
@@ -55,7 +63,7 @@ impl Fixture {
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
-        let inboxes = Inboxes::new(Parts {
+        let parts = Parts {
             store: Arc::new(store),
             bus: Bus::starting_after(0),
             clock: clock.clone(),
@@ -65,9 +73,9 @@ impl Fixture {
                 mac: Zeroizing::new([7; 32]),
             },
             sealing: Budget::new(SEALING_BYTES),
-        });
+        };
         Self {
-            inboxes,
+            inboxes: Inboxes::with_parser(parts, parser),
             clock,
             _data: data,
         }

@@ -5,5 +5,6 @@
 mod creating;
 mod expiring;
 mod fixture;
+mod panicking;
 mod sealing;
 mod watching;

@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, SEALING_BYTES};
 
 const MESSAGE: &str = "From: Alice <alice@sender.test>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\nhello\r\n";
 
-fn open(fixture: &Fixture, payload: &SealedPayload, key: &DecapsulationKey) -> Vec<u8> {
+pub(crate) fn open(fixture: &Fixture, payload: &SealedPayload, key: &DecapsulationKey) -> Vec<u8> {
     let json = serde_json::to_vec(payload).unwrap();
     let payload = SealedPayload::from_json(&json).unwrap();
     let verified = payload
