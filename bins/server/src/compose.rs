@@ -1,118 +1,103 @@
 //! Composing: from settings and secrets to a running server, and back to a stopped one.
 
+mod configs;
+mod sockets;
+
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use restante_api::{Api, ApiSettings, HttpServer, KeyDigest};
-use restante_envelope::{Algs, base64url, digest};
-use restante_inbox::{Budget, InboxPolicy, Inboxes, Parts, SealKeys};
-use restante_ingest::{Encryption, Ingest, IngestLimits, IngestParts, Listener};
+use restante_api::{Api, HttpServer, KeyDigest};
+use restante_auth::Authenticator;
+use restante_envelope::{base64url, digest};
+use restante_inbox::{Budget, Inboxes, Parts, SealKeys};
+use restante_ingest::{Encryption, Ingest, IngestParts, Listener};
 use restante_model::Clock;
-use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
-use restante_wire::ServerInfo;
+use restante_tls::Protocol;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::StartError;
+use crate::certificate::ServerCertificate;
 use crate::secrets::Secrets;
-use crate::settings::{Settings, SmtpSettings};
+use crate::settings::Settings;
+
+use self::sockets::{Sockets, address};
 
 /// The store's folder in the data directory.
 const STORE_DIR: &str = "store";
-/// Pause between keep-alive comments of a stream (decisions, section 6).
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A server that takes mail and answers requests.
 #[derive(Debug)]
 pub struct RunningServer {
-    /// Where SMTP listens.
-    pub smtp: SocketAddr,
+    /// Where SMTP listens in plain text, if it does.
+    pub smtp: Option<SocketAddr>,
+    /// Where SMTP listens with TLS from the first byte, if it does.
+    pub smtp_tls: Option<SocketAddr>,
     /// Where HTTP listens.
     pub http: SocketAddr,
+    /// Where HTTPS listens, if it does.
+    pub https: Option<SocketAddr>,
+    /// The certificate of the local authority, if the server's is from it.
+    pub authority: Option<PathBuf>,
     store: Arc<dyn Store>,
-    /// Listeners and the expiry task: none ends before the server does.
+    /// Listeners and what runs beside them: none ends before the server does.
     long_lived: JoinSet<&'static str>,
     connections: TaskTracker,
     stop: CancellationToken,
 }
 
 impl RunningServer {
-    /// Opens the store, binds the listeners and begins to serve.
+    /// Opens the listeners and the store, and begins to serve.
     ///
     /// # Errors
-    /// [`StartError::Listen`], [`StartError::Store`]; nothing runs then.
+    /// [`StartError`]; nothing runs then.
     pub async fn start(settings: &Settings, secrets: Secrets, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
-        let smtp_socket = bind("SMTP", settings.smtp.listen, "SVC_SMTP_PORT").await?;
-        let http_socket = bind("HTTP", settings.http.listen, "SVC_SERVER_PORT").await?;
+        let sockets = Sockets::open(settings)?;
         let store = open_store(settings, &secrets).await?;
-        let (connections, stop) = (TaskTracker::new(), CancellationToken::new());
-
+        let certificate = ServerCertificate::prepare(settings, clock.now())?;
+        let mut server = Self {
+            smtp: address(&sockets.smtp)?,
+            smtp_tls: address(&sockets.smtp_tls)?,
+            http: address(&sockets.http)?.expect("HTTP is never off"),
+            https: address(&sockets.https)?,
+            authority: certificate.as_ref().and_then(ServerCertificate::authority_path),
+            store,
+            long_lived: JoinSet::new(),
+            connections: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        };
         let key = KeyDigest::of(secrets.api_key.expose());
-        let keys = SealKeys {
-            signing: secrets.signing_key,
-            mac: secrets.seal_mac_key.expose().clone(),
-        };
-        let parts = Parts {
-            store: Arc::clone(&store),
-            bus: Bus::starting_after(store.last_sequence().await.map_err(StartError::StoreRead)?),
-            clock: Arc::clone(&clock),
-            policy: policy(settings),
-            keys,
-            sealing: Budget::new(bytes(settings.smtp.max_inflight_bytes)),
-        };
-        let inboxes = Inboxes::new(parts);
-        let info = server_info(settings, &inboxes);
+        let inboxes = server.inboxes(settings, secrets, Arc::clone(&clock)).await?;
         let api = Api::new(
             inboxes.clone(),
-            api_settings(settings, info, key),
-            connections.clone(),
-            stop.clone(),
+            configs::api(settings, &inboxes, key),
+            server.connections.clone(),
+            server.stop.clone(),
         );
         let ingest = Ingest::new(IngestParts {
             inboxes: inboxes.clone(),
-            clock,
-            session: session(&settings.smtp),
-            limits: limits(&settings.smtp),
-            tls: None,
-            authenticator: None,
-            proxy_networks: Vec::new(),
+            clock: Arc::clone(&clock),
+            session: configs::session(&settings.smtp),
+            limits: configs::limits(settings),
+            tls: certificate.as_ref().map(|tls| tls.acceptor(Protocol::Smtp)),
+            authenticator: authenticator(settings)?,
+            proxy_networks: settings.smtp.proxy_networks.clone(),
         });
-        let listener = Listener::new(smtp_socket, Arc::new(ingest), Encryption::OnRequest);
-        let server = HttpServer::http(http_socket, Arc::clone(&api));
-        let smtp = listener.local_addr().map_err(StartError::Runtime)?;
-        let http = server.local_addr().map_err(StartError::Runtime)?;
-
-        let mut long_lived = JoinSet::new();
-        let (tasks, stopping) = (connections.clone(), stop.clone());
-        long_lived.spawn(async move {
-            listener.run(tasks, stopping).await;
-            "SMTP listener"
-        });
-        long_lived.spawn(async move {
-            server.run().await;
-            "HTTP listener"
-        });
-        let stopping = stop.clone();
-        long_lived.spawn(async move {
-            tokio::select! {
-                () = stopping.cancelled() => {}
-                () = inboxes.run_expiry() => {}
-            }
-            "expiry task"
-        });
+        let ingest = Arc::new(ingest);
+        server.listen_smtp(sockets.smtp, &ingest, Encryption::OnRequest);
+        server.listen_smtp(sockets.smtp_tls, &ingest, Encryption::Implicit);
+        server.listen_http(sockets.http, sockets.https, &api, certificate.as_ref());
+        server.keep("expiry task", async move { inboxes.run_expiry().await });
+        if let Some(certificate) = certificate {
+            server.keep("certificate task", certificate.keep(clock));
+        }
         api.set_ready();
-        Ok(Self {
-            smtp,
-            http,
-            store,
-            long_lived,
-            connections,
-            stop,
-        })
+        Ok(server)
     }
 
     /// Waits for a task that should never end; which one it was.
@@ -134,16 +119,71 @@ impl RunningServer {
         while self.long_lived.join_next().await.is_some() {}
         self.store.close().await;
     }
+
+    async fn inboxes(
+        &self,
+        settings: &Settings,
+        secrets: Secrets,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Inboxes, StartError> {
+        let last_sequence = self.store.last_sequence().await.map_err(StartError::StoreRead)?;
+        Ok(Inboxes::new(Parts {
+            store: Arc::clone(&self.store),
+            bus: Bus::starting_after(last_sequence),
+            clock,
+            policy: configs::policy(settings),
+            keys: SealKeys {
+                signing: secrets.signing_key,
+                mac: secrets.seal_mac_key.expose().clone(),
+            },
+            sealing: Budget::new(configs::bytes(settings.smtp.max_inflight_bytes)),
+        }))
+    }
+
+    fn listen_smtp(&mut self, sockets: Vec<TcpListener>, ingest: &Arc<Ingest>, encryption: Encryption) {
+        for socket in sockets {
+            let listener = Listener::new(socket, Arc::clone(ingest), encryption);
+            let running = listener.run(self.connections.clone(), self.stop.clone());
+            self.keep("SMTP listener", running);
+        }
+    }
+
+    fn listen_http(
+        &mut self,
+        plain: Vec<TcpListener>,
+        encrypted: Vec<TcpListener>,
+        api: &Arc<Api>,
+        certificate: Option<&ServerCertificate>,
+    ) {
+        for socket in plain {
+            self.keep("HTTP listener", HttpServer::http(socket, Arc::clone(api)).run());
+        }
+        // The settings know no HTTPS without a certificate.
+        let Some(certificate) = certificate else { return };
+        for socket in encrypted {
+            let acceptor = certificate.acceptor(Protocol::Http);
+            let server = HttpServer::https(socket, Arc::clone(api), acceptor);
+            self.keep("HTTPS listener", server.run());
+        }
+    }
+
+    /// Runs a task that should not end before the server stops.
+    fn keep(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.long_lived.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = task => {}
+            }
+            name
+        });
+    }
 }
 
-async fn bind(service: &'static str, address: SocketAddr, setting: &'static str) -> Result<TcpListener, StartError> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|source| StartError::Listen {
-        service,
-        address,
-        setting,
-        source,
-    })
+fn authenticator(settings: &Settings) -> Result<Option<Authenticator>, StartError> {
+    let settings = settings.email_auth.clone();
+    let authenticator = settings.map(Authenticator::new).transpose();
+    authenticator.map_err(StartError::Resolver)
 }
 
 async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn Store>, StartError> {
@@ -165,73 +205,4 @@ async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn St
             .expect("opening a store does not panic")
             .map_err(StartError::Store)?,
     ))
-}
-
-fn policy(settings: &Settings) -> InboxPolicy {
-    let inboxes = &settings.inboxes;
-    InboxPolicy {
-        profile: settings.wire_profile,
-        encryption: inboxes.encryption,
-        allowed_domains: settings.allowed_domains.clone(),
-        default_ttl_secs: inboxes.default_ttl_secs,
-        max_ttl_secs: inboxes.max_ttl_secs,
-        alias_random_bytes: inboxes.alias_random_bytes,
-        email_auth_available: inboxes.email_auth_available,
-        email_auth_default: inboxes.email_auth_default,
-        hostname: settings.smtp.hostname.to_string(),
-    }
-}
-
-fn server_info(settings: &Settings, inboxes: &Inboxes) -> ServerInfo {
-    ServerInfo {
-        server_sig_pk: base64url::encode(inboxes.verifying_key().as_bytes()),
-        algs: Algs::V1,
-        context: settings.wire_profile.context().to_owned(),
-        encryption_policy: settings.inboxes.encryption.to_string(),
-        max_ttl: settings.inboxes.max_ttl_secs,
-        default_ttl: settings.inboxes.default_ttl_secs,
-        sse_console: false,
-        allowed_domains: settings.allowed_domains.clone(),
-        webhook_enabled: false,
-        webhook_require_auth_default: false,
-    }
-}
-
-fn api_settings(settings: &Settings, info: ServerInfo, key: KeyDigest) -> ApiSettings {
-    ApiSettings {
-        info,
-        key,
-        allow_clear_all: settings.inboxes.allow_clear_all,
-        local_hosts_only: settings.http.listen.ip().is_loopback(),
-        throttle: settings.http.throttle.map(|throttle| (throttle.limit, throttle.per)),
-        max_connections: settings.http.max_connections,
-        max_inflight_bytes: bytes(settings.http.max_inflight_bytes),
-        keep_alive: KEEP_ALIVE,
-    }
-}
-
-fn session(smtp: &SmtpSettings) -> SessionConfig {
-    SessionConfig {
-        hostname: smtp.hostname.to_string(),
-        banner: smtp.banner.clone(),
-        max_message_bytes: bytes(smtp.max_message_bytes),
-        max_header_bytes: bytes(smtp.max_header_bytes),
-        max_recipients: smtp.max_recipients,
-        ..SessionConfig::default()
-    }
-}
-
-fn limits(smtp: &SmtpSettings) -> IngestLimits {
-    IngestLimits {
-        max_connections: smtp.max_connections,
-        max_connections_per_ip: smtp.max_connections_per_ip.unwrap_or(0),
-        max_inflight_bytes: bytes(smtp.max_inflight_bytes),
-        idle: smtp.session_timeout,
-        ..IngestLimits::default()
-    }
-}
-
-/// A number of bytes of memory: what does not fit cannot be reached either.
-fn bytes(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -21,8 +21,12 @@ use crate::startup::Running;
 pub struct Discovery {
     /// Base URL of the API.
     pub url: String,
-    /// Address of the SMTP listener, `host:port`.
-    pub smtp: String,
+    /// Address of the SMTP listener, `host:port`; absent when it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smtp: Option<String>,
+    /// Address of the SMTP listener that begins with TLS; absent when it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smtp_tls: Option<String>,
     /// Absolute path of the file that holds the API key; absent when the key was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_file: Option<PathBuf>,
@@ -75,7 +79,8 @@ impl Discovery {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
         Self {
             url: running.url(),
-            smtp: running.smtp_address().to_string(),
+            smtp: running.smtp_address().map(|address| address.to_string()),
+            smtp_tls: running.smtp_tls_address().map(|address| address.to_string()),
             api_key_file: running.api_key.file().map(absolute),
             pid,
         }
@@ -149,7 +154,8 @@ mod tests {
     fn discovery(pid: u32) -> Discovery {
         Discovery {
             url: "http://127.0.0.1:8080".into(),
-            smtp: "127.0.0.1:2525".into(),
+            smtp: Some("127.0.0.1:2525".into()),
+            smtp_tls: None,
             api_key_file: Some("/data/.api-key".into()),
             pid,
         }
@@ -273,13 +279,16 @@ mod tests {
             },
             data_path: "data".into(),
             api_key: ApiKeyOrigin::Loaded("data/.api-key".into()),
-            smtp: "0.0.0.0:2525".parse().unwrap(),
+            smtp: Some("0.0.0.0:2525".parse().unwrap()),
+            smtp_tls: None,
             http: "[::]:8080".parse().unwrap(),
+            https: Some("[::]:8443".parse().unwrap()),
+            authority: None,
         };
         let told = Discovery::of(&running, 7);
         assert_eq!(
-            (told.url.as_str(), told.smtp.as_str()),
-            ("http://[::1]:8080", "127.0.0.1:2525")
+            (told.url.as_str(), told.smtp.as_deref()),
+            ("http://[::1]:8080", Some("127.0.0.1:2525"))
         );
         let key_file = told.api_key_file.unwrap();
         assert!(

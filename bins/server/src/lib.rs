@@ -13,17 +13,19 @@
 //! let Invocation::Serve(settings) = settings::read(argv, environment, &machine)? else {
 //!     panic!("nothing else was asked for");
 //! };
-//! assert_eq!(settings.smtp.listen.to_string(), "127.0.0.1:0");
+//! assert_eq!(settings.smtp.listen.unwrap().to_string(), "127.0.0.1:0");
 //! # Ok::<(), restante_server::StartError>(())
 //! ```
 //!
 //! Modules, in reading order: [`settings`], [`start_error`], [`data_directory`], [`secrets`], [`logs`], [`panics`],
-//! [`limits`], [`startup`], [`discovery`], [`compose`], [`run`].
+//! [`limits`], [`listen`], [`certificate`], [`startup`], [`discovery`], [`compose`], [`run`].
 
+pub mod certificate;
 pub mod compose;
 pub mod data_directory;
 pub mod discovery;
 pub mod limits;
+pub mod listen;
 pub mod logs;
 pub mod panics;
 pub mod run;

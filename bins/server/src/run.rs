@@ -33,7 +33,10 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
         data_path,
         api_key,
         smtp: server.smtp,
+        smtp_tls: server.smtp_tls,
         http: server.http,
+        https: server.https,
+        authority: server.authority.clone(),
     };
     // Before the output, so that whoever waits for that finds the file.
     let _discovery = discovery.and_then(|path| announce(path, &running));

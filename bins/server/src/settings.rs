@@ -27,8 +27,8 @@ pub use machine::Machine;
 pub use profile::{ChosenProfile, Profile, ProfileReason};
 pub use resolve::Source;
 pub use typed::{
-    ApiKeySource, HttpSettings, InboxSettings, LogFormat, LogSettings, SecretSettings, Settings, SigningKeyPaths,
-    SmtpSettings, StorageSettings, Throttle,
+    ApiKeySource, CertificateSource, HttpSettings, InboxSettings, LogFormat, LogSettings, SecretSettings, Settings,
+    SigningKeyPaths, SmtpSettings, StorageSettings, Throttle, TlsSettings,
 };
 
 use crate::StartError;

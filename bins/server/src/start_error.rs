@@ -1,12 +1,14 @@
 //! Why a start ends before the server serves, or a run unasked: one clear line each.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use restante_auth::ResolverError;
 use restante_storage::{OpenError, ReadError};
+use restante_tls::{AuthorityError, CertificateError};
 
+use crate::listen::ListenAddress;
 use crate::secrets::SecretError;
 use crate::settings::SettingErrors;
 
@@ -33,15 +35,24 @@ pub enum StartError {
     /// A listener cannot be opened.
     #[error("cannot listen for {service} on {address}: {source}; {setting} names another port")]
     Listen {
-        /// What it is for: `SMTP` or `HTTP`.
+        /// What it is for: `SMTP`, `SMTPS`, `HTTP` or `HTTPS`.
         service: &'static str,
         /// Where.
-        address: SocketAddr,
+        address: ListenAddress,
         /// The variable of the port.
         setting: &'static str,
         /// The system's reason.
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("{0}; SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH name the files")]
+    Certificate(CertificateError),
+    /// The local authority has no certificate to offer.
+    #[error("local certificate authority: {0}; without its folder a new one is made, which clients must trust anew")]
+    Authority(AuthorityError),
+    /// Email authentication has no DNS server to ask.
+    #[error(transparent)]
+    Resolver(ResolverError),
     /// The store cannot be opened.
     #[error(transparent)]
     Store(OpenError),
@@ -64,6 +75,9 @@ impl StartError {
             Self::DataPath { .. }
             | Self::Secret(_)
             | Self::Listen { .. }
+            | Self::Certificate(_)
+            | Self::Authority(_)
+            | Self::Resolver(_)
             | Self::Store(_)
             | Self::StoreRead(_)
             | Self::TaskEnded(_)

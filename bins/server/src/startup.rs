@@ -17,15 +17,26 @@ pub struct Running {
     /// Where the API key came from.
     pub api_key: ApiKeyOrigin,
     /// The SMTP listener, with the port that it really has.
-    pub smtp: SocketAddr,
+    pub smtp: Option<SocketAddr>,
+    /// The SMTP listener that begins with TLS.
+    pub smtp_tls: Option<SocketAddr>,
     /// The HTTP listener, with the port that it really has.
     pub http: SocketAddr,
+    /// The HTTPS listener.
+    pub https: Option<SocketAddr>,
+    /// The certificate of the local authority, if the server's is from it.
+    pub authority: Option<PathBuf>,
 }
 
 impl Running {
     /// An address that reaches the SMTP listener from this machine.
-    pub fn smtp_address(&self) -> SocketAddr {
-        reachable(self.smtp)
+    pub fn smtp_address(&self) -> Option<SocketAddr> {
+        self.smtp.map(reachable)
+    }
+
+    /// An address that reaches the SMTP listener that begins with TLS from this machine.
+    pub fn smtp_tls_address(&self) -> Option<SocketAddr> {
+        self.smtp_tls.map(reachable)
     }
 
     /// The base URL that reaches the HTTP listener from this machine.
@@ -38,8 +49,19 @@ impl fmt::Display for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "restante {} is up", env!("CARGO_PKG_VERSION"))?;
         writeln!(f, "  profile  {}", self.profile)?;
-        writeln!(f, "  SMTP     {}", self.smtp)?;
+        if let Some(smtp) = self.smtp {
+            writeln!(f, "  SMTP     {smtp}")?;
+        }
+        if let Some(smtp) = self.smtp_tls {
+            writeln!(f, "  SMTPS    {smtp}")?;
+        }
         writeln!(f, "  HTTP     {}", self.url())?;
+        if let Some(https) = self.https {
+            writeln!(f, "  HTTPS    https://{}", reachable(https))?;
+        }
+        if let Some(path) = &self.authority {
+            writeln!(f, "  CA       {} (for curl --cacert and the like)", path.display())?;
+        }
         writeln!(f, "  data     {}", self.data_path.display())?;
         match &self.api_key {
             ApiKeyOrigin::Setting => writeln!(f, "  API key  the one of SVC_LOCAL_API_KEY"),
@@ -72,8 +94,11 @@ mod tests {
             },
             data_path: "./data".into(),
             api_key,
-            smtp: "[::]:2525".parse().unwrap(),
+            smtp: Some("[::]:2525".parse().unwrap()),
+            smtp_tls: None,
             http: "127.0.0.1:8080".parse().unwrap(),
+            https: None,
+            authority: None,
         }
     }
 
@@ -101,9 +126,31 @@ mod tests {
     }
 
     #[test]
+    fn it_tells_what_is_encrypted_and_whom_to_trust() {
+        let running = Running {
+            smtp: None,
+            smtp_tls: Some("127.0.0.1:4650".parse().unwrap()),
+            https: Some("[::]:8443".parse().unwrap()),
+            authority: Some("./data/tls/authority.pem".into()),
+            ..running(ApiKeyOrigin::Setting)
+        };
+        let told = running.to_string();
+        let listeners = told.lines().skip(2).take(4).collect::<Vec<_>>();
+        assert_eq!(
+            listeners,
+            [
+                "  SMTPS    127.0.0.1:4650",
+                "  HTTP     http://127.0.0.1:8080",
+                "  HTTPS    https://[::1]:8443",
+                "  CA       ./data/tls/authority.pem (for curl --cacert and the like)",
+            ]
+        );
+    }
+
+    #[test]
     fn a_listener_on_every_address_is_reached_over_loopback() {
         let running = running(ApiKeyOrigin::Setting);
-        assert_eq!(running.smtp_address().to_string(), "[::1]:2525");
+        assert_eq!(running.smtp_address(), Some("[::1]:2525".parse().unwrap()));
         for (bound, url) in [
             ("0.0.0.0:80", "http://127.0.0.1:80"),
             ("[::]:80", "http://[::1]:80"),

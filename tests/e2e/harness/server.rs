@@ -26,8 +26,12 @@ pub(crate) const API_KEY: &str = "test-key-0123456789-0123456789-0123456789";
 pub(crate) struct TestServer {
     /// Where HTTP listens.
     pub(crate) http: SocketAddr,
-    /// Where SMTP listens.
+    /// Where SMTP listens; nowhere, at port 0, if it is off.
     pub(crate) smtp: SocketAddr,
+    /// Where SMTP listens with TLS from the first byte.
+    pub(crate) smtp_tls: Option<SocketAddr>,
+    /// Where HTTPS listens.
+    pub(crate) https: Option<SocketAddr>,
     runtime: Runtime,
     running: Option<RunningServer>,
     data: Option<TempDir>,
@@ -60,7 +64,9 @@ impl TestServer {
             .unwrap();
         Self {
             http: running.http,
-            smtp: running.smtp,
+            smtp: running.smtp.unwrap_or(([127, 0, 0, 1], 0).into()),
+            smtp_tls: running.smtp_tls,
+            https: running.https,
             runtime,
             running: Some(running),
             data: Some(data),

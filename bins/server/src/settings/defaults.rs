@@ -36,7 +36,7 @@ pub(super) fn smtp_hostname(basis: &Basis<'_>) -> Value {
 }
 
 pub(super) fn https_enabled(basis: &Basis<'_>) -> Value {
-    let has_certificate = basis.above.path("TLS_CERT_PATH").is_some();
+    let has_certificate = basis.above.path("TLS_CERT_PATH").is_some() || basis.above.switch("TLS_SELF_SIGNED");
     Value::Switch(basis.profile == Profile::Production && has_certificate)
 }
 

@@ -37,6 +37,23 @@ pub enum SettingError {
         /// Why, continuing the sentence.
         because: String,
     },
+    /// A setting excludes another one.
+    #[error("{name}: not together with {other}; give one of them")]
+    Excluded {
+        /// As it was given.
+        name: String,
+        /// The other, as it was given.
+        other: String,
+    },
+    /// A setting asks for TLS, and there is no certificate.
+    #[error(
+        "{name}: needs a certificate: name one by SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH, or have one made by \
+         SVC_TLS_SELF_SIGNED=true"
+    )]
+    NoCertificate {
+        /// As it was given.
+        name: String,
+    },
     /// A setting was given under both of its names.
     #[error("{name}: the same setting as {other}; give one of them")]
     Twice {

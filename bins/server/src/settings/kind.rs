@@ -1,15 +1,19 @@
 //! What a setting may hold: the text of a flag or variable becomes a [`Value`] or is refused.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use restante_ingest::IpNet;
 use restante_model::Domain;
 
+use crate::listen::ListenHost;
 use crate::secrets::ApiKey;
 
 /// Characters of a [`Kind::Line`], at most: with the longest host name a greeting stays within the 512 octets of a
 /// reply line (RFC 5321 section 4.5.3.1.5).
 const LINE_MAX: usize = 200;
+/// The port of a [`Kind::Server`] that names none: that of DNS.
+const DNS_PORT: u16 = 53;
 
 /// What a setting may hold.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +29,7 @@ pub enum Kind {
     },
     /// A TCP port; 0 takes any free one.
     Port,
-    /// A TCP port from 1, or `off`.
+    /// A TCP port, where 0 takes any free one, or `off`.
     PortOrOff,
     /// An address to listen on: IPv4, IPv6 with or without brackets, or `localhost`.
     Host,
@@ -37,6 +41,10 @@ pub enum Kind {
     Domains,
     /// Texts with commas between them; empty is an empty list.
     List,
+    /// Networks in CIDR form, or single addresses, with commas between them; empty is an empty list.
+    Networks,
+    /// The address of a DNS server, with or without a port: IPv6 in brackets.
+    Server,
     /// Printable ASCII on one line.
     Line,
     /// A path of the file system.
@@ -57,11 +65,15 @@ pub enum Value {
     /// A [`Kind::Number`], [`Kind::Port`] or [`Kind::PortOrOff`].
     Number(u64),
     /// A [`Kind::Host`].
-    Host(IpAddr),
+    Host(ListenHost),
     /// A [`Kind::Domain`] or [`Kind::Domains`].
     Domains(Vec<Domain>),
     /// A [`Kind::List`].
     List(Vec<String>),
+    /// A [`Kind::Networks`].
+    Networks(Vec<IpNet>),
+    /// A [`Kind::Server`].
+    Server(SocketAddr),
     /// A [`Kind::Choice`], [`Kind::Line`] or [`Kind::Password`].
     Text(String),
     /// A [`Kind::Path`].
@@ -82,12 +94,14 @@ impl Kind {
             Self::Switch => "true, 1, yes, on, false, 0, no or off".into(),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Port => "a port from 0 to 65535 (0 takes any free one)".into(),
-            Self::PortOrOff => "a port from 1 to 65535, or off".into(),
+            Self::PortOrOff => "a port from 0 to 65535 (0 takes any free one), or off".into(),
             Self::Host => "an IPv4 or IPv6 address, or localhost".into(),
             Self::Choice(words) => alternatives(words),
             Self::Domain => "a domain name".into(),
             Self::Domains => "domain names with commas between them".into(),
             Self::List => "a list with commas between its entries".into(),
+            Self::Networks => "networks such as 10.0.0.0/8 or addresses, with commas between them".into(),
+            Self::Server => "an IPv4 or [IPv6] address, with :port or without".into(),
             Self::Line => format!("1 to {LINE_MAX} printable ASCII characters"),
             Self::Path => "a path".into(),
             Self::ApiKey => format!("at least {} characters", ApiKey::MIN_CHARS),
@@ -100,14 +114,15 @@ impl Kind {
         match self {
             Self::Switch => switch(text).map(Value::Switch),
             Self::Number { min, max } => number(text, min, max),
-            Self::Port => number(text, 0, 65535),
             Self::PortOrOff if text == "off" => Some(Value::Unset),
-            Self::PortOrOff => number(text, 1, 65535),
+            Self::Port | Self::PortOrOff => number(text, 0, 65535),
             Self::Host => host(text).map(Value::Host),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.into())),
             Self::Domain => Some(Value::Domains(vec![Domain::parse(text).ok()?])),
             Self::Domains => domains(text).map(Value::Domains),
             Self::List => Some(Value::List(entries(text).map(String::from).collect())),
+            Self::Networks => Some(Value::Networks(entries(text).map(network).collect::<Option<_>>()?)),
+            Self::Server => server(text).map(Value::Server),
             Self::Line => is_line(text).then(|| Value::Text(text.into())),
             Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
             Self::ApiKey => Some(Value::ApiKey(ApiKey::parse(text).ok()?)),
@@ -140,15 +155,36 @@ fn number(text: &str, min: u64, max: u64) -> Option<Value> {
     (min..=max).contains(&number).then_some(Value::Number(number))
 }
 
-fn host(text: &str) -> Option<IpAddr> {
+fn host(text: &str) -> Option<ListenHost> {
     if text == "localhost" {
-        return Some(Ipv4Addr::LOCALHOST.into());
+        return Some(ListenHost::Localhost);
     }
-    let bracketed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    match bracketed {
-        Some(inside) => inside.parse().ok().map(IpAddr::V6),
-        None => text.parse().ok(),
+    let address = bracketed(text).or_else(|| text.parse().ok());
+    address.map(ListenHost::Address)
+}
+
+/// `[::1]`
+fn bracketed(text: &str) -> Option<IpAddr> {
+    let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+    inside.parse().ok().map(IpAddr::V6)
+}
+
+/// A network whose address has bits beyond its length is another one than was meant, or a mistake.
+fn network(text: &str) -> Option<IpNet> {
+    let network: IpNet = match text.parse::<IpAddr>() {
+        Ok(address) => address.into(),
+        Err(_) => text.parse().ok()?,
+    };
+    (network == network.trunc()).then_some(network)
+}
+
+fn server(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
     }
+    let v4 = || text.parse::<Ipv4Addr>().ok().map(IpAddr::V4);
+    let address = bracketed(text).or_else(v4)?;
+    Some(SocketAddr::new(address, DNS_PORT))
 }
 
 /// Each domain once, in the order of its first mention.
@@ -180,15 +216,22 @@ impl Value {
             _ if kind.is_secret() => "(hidden)".into(),
             Self::Switch(on) => on.to_string(),
             Self::Number(number) => number.to_string(),
-            Self::Host(IpAddr::V6(address)) => format!("[{address}]"),
-            Self::Host(address) => address.to_string(),
+            Self::Host(host) => host.to_string(),
             Self::Domains(domains) => domains.iter().map(Domain::as_str).collect::<Vec<_>>().join(","),
-            Self::List(entries) if entries.is_empty() => "(empty)".into(),
-            Self::List(entries) => entries.join(","),
+            Self::List(entries) => listed(entries),
+            Self::Networks(networks) => listed(networks),
+            Self::Server(address) => address.to_string(),
             Self::Text(text) => text.clone(),
             Self::Path(path) => path.display().to_string(),
             Self::ApiKey(_) => "(hidden)".into(),
         }
+    }
+}
+
+fn listed<T: ToString>(entries: &[T]) -> String {
+    match entries {
+        [] => "(empty)".into(),
+        entries => entries.iter().map(T::to_string).collect::<Vec<_>>().join(","),
     }
 }
 
@@ -218,15 +261,23 @@ mod tests {
             (Kind::Port, "65535", "65535"),
             (Kind::PortOrOff, "off", "off"),
             (Kind::PortOrOff, "465", "465"),
+            (Kind::PortOrOff, "0", "0"),
             (Kind::Host, "127.0.0.1", "127.0.0.1"),
             (Kind::Host, "[::]", "[::]"),
             (Kind::Host, "::1", "[::1]"),
-            (Kind::Host, "localhost", "127.0.0.1"),
+            (Kind::Host, "localhost", "localhost"),
             (WORDS, "green", "green"),
             (Kind::Domain, "Mail.Example.test", "mail.example.test"),
             (Kind::Domains, "a.test, B.test,a.TEST", "a.test,b.test"),
             (Kind::List, "", "(empty)"),
             (Kind::List, "a, b,,c ", "a,b,c"),
+            (Kind::Networks, "", "(empty)"),
+            (Kind::Networks, "10.0.0.0/8, fd00::/8,", "10.0.0.0/8,fd00::/8"),
+            (Kind::Networks, "192.0.2.1,::1", "192.0.2.1/32,::1/128"),
+            (Kind::Server, "192.0.2.53:5353", "192.0.2.53:5353"),
+            (Kind::Server, "192.0.2.53", "192.0.2.53:53"),
+            (Kind::Server, "[::1]:5353", "[::1]:5353"),
+            (Kind::Server, "[::1]", "[::1]:53"),
             (Kind::Line, "hello there", "hello there"),
             (Kind::Path, "./data", "./data"),
             (Kind::ApiKey, key.as_str(), "(hidden)"),
@@ -256,7 +307,7 @@ mod tests {
             (SMALL, "5.0"),
             (SMALL, "99999999999999999999999"),
             (Kind::Port, "65536"),
-            (Kind::PortOrOff, "0"),
+            (Kind::PortOrOff, "65536"),
             (Kind::PortOrOff, "Off"),
             (Kind::Host, ""),
             (Kind::Host, "[127.0.0.1]"),
@@ -270,6 +321,16 @@ mod tests {
             (Kind::Domains, ""),
             (Kind::Domains, "a.test,"),
             (Kind::Domains, "a@b.test"),
+            (Kind::Networks, "10.0.0.0/33"),
+            (Kind::Networks, "10.0.0.1/8"),
+            (Kind::Networks, "10.0.0.0/8;::1"),
+            (Kind::Networks, "localhost"),
+            (Kind::Server, ""),
+            (Kind::Server, "::1"),
+            (Kind::Server, "[192.0.2.1]"),
+            (Kind::Server, "dns.example.test:53"),
+            (Kind::Server, "192.0.2.53:65536"),
+            (Kind::Server, ":53"),
             (Kind::Line, ""),
             (Kind::Line, "two\r\nlines"),
             (Kind::Line, "caf\u{e9}"),

@@ -18,6 +18,9 @@ pub(super) fn check(resolved: &Resolved, unsound: &[&str]) -> Vec<SettingError> 
         .chain(rules.strict_key())
         .chain(rules.default_ttl())
         .chain(rules.inflight())
+        .chain(rules.smtp_listener())
+        .chain(rules.one_certificate())
+        .chain(rules.certificate())
         .collect()
 }
 
@@ -43,7 +46,7 @@ impl Rules<'_> {
         };
         self.are_sound(&[one, other]).then(|| SettingError::Required {
             name: Source::Default.spelling(missing),
-            because: format!("together with {}", self.resolved.entry(given).source.spelling(given)),
+            because: format!("together with {}", self.spelled(given)),
         })
     }
 
@@ -53,7 +56,7 @@ impl Rules<'_> {
         let lacks = self.resolved.switch(strict) && !self.is_set(key);
         (lacks && self.are_sound(&[key, strict])).then(|| SettingError::Required {
             name: Source::Default.spelling(key),
-            because: format!("since {} is true", self.resolved.entry(strict).source.spelling(strict)),
+            because: format!("since {} is true", self.spelled(strict)),
         })
     }
 
@@ -72,6 +75,47 @@ impl Rules<'_> {
         self.bound(inflight, message, |bytes| bytes >= least, expected)
     }
 
+    fn smtp_listener(&self) -> Option<SettingError> {
+        let (plain, tls) = ("SMTP_PORT", "SMTP_TLS_PORT");
+        let has_none = !self.is_set(plain) && !self.is_set(tls);
+        (has_none && self.are_sound(&[plain, tls])).then(|| SettingError::Malformed {
+            name: self.spelled(plain),
+            expected: format!("a port, since SVC_{tls} is off"),
+            got: Some("off".into()),
+        })
+    }
+
+    fn one_certificate(&self) -> Option<SettingError> {
+        let (made, given) = ("TLS_SELF_SIGNED", "TLS_CERT_PATH");
+        (self.resolved.switch(made) && self.is_set(given)).then(|| SettingError::Excluded {
+            name: self.spelled(made),
+            other: self.spelled(given),
+        })
+    }
+
+    /// A certificate for whatever asks for TLS. A half of a pair is an error of its own.
+    fn certificate(&self) -> Vec<SettingError> {
+        let sources = ["TLS_CERT_PATH", "TLS_KEY_PATH", "TLS_SELF_SIGNED"];
+        let has_one = self.resolved.switch("TLS_SELF_SIGNED") || self.is_set(sources[0]) || self.is_set(sources[1]);
+        if has_one || !self.are_sound(&sources) {
+            return Vec::new();
+        }
+        let asks = [
+            ("SMTP_TLS_PORT", self.is_set("SMTP_TLS_PORT")),
+            ("SERVER_HTTPS_ENABLED", self.resolved.switch("SERVER_HTTPS_ENABLED")),
+        ];
+        let asks = asks.into_iter().filter(|(_, asks)| *asks);
+        asks.map(|(name, _)| SettingError::NoCertificate {
+            name: self.spelled(name),
+        })
+        .collect()
+    }
+
+    /// As it was given.
+    fn spelled(&self, name: &str) -> String {
+        self.resolved.entry(name).source.spelling(name)
+    }
+
     fn bound(
         &self,
         name: &str,
@@ -81,7 +125,7 @@ impl Rules<'_> {
     ) -> Option<SettingError> {
         let number = self.resolved.number(name);
         (!holds(number) && self.are_sound(&[name, other])).then(|| SettingError::Malformed {
-            name: self.resolved.entry(name).source.spelling(name),
+            name: self.spelled(name),
             expected: expected(),
             got: Some(number.to_string()),
         })

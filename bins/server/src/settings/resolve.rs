@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
+use restante_ingest::IpNet;
 use restante_model::Domain;
 
 use super::error::{SettingError, SettingErrors};
@@ -15,6 +17,7 @@ use super::nearest::nearest;
 use super::profile::{ChosenProfile, Profile, ProfileReason};
 use super::relations;
 use super::table::{self, Setting};
+use crate::listen::{ListenAddress, ListenHost};
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,11 +249,42 @@ impl Resolved {
         T::try_from(self.number(name)).unwrap_or_else(|_| unreachable!("the range of {name} fits"))
     }
 
-    /// An address.
-    pub fn host(&self, name: &str) -> IpAddr {
+    /// A number of milliseconds.
+    pub fn span(&self, name: &str) -> Duration {
+        Duration::from_millis(self.number(name))
+    }
+
+    /// A host with a port; `None` if the port is off.
+    pub fn listen(&self, host: &str, port: &str) -> Option<ListenAddress> {
+        let host = self.host(host);
+        let is_off = self.entry(port).value == Value::Unset;
+        (!is_off).then(|| ListenAddress {
+            host,
+            port: self.narrow(port),
+        })
+    }
+
+    fn host(&self, name: &str) -> ListenHost {
         match self.entry(name).value {
-            Value::Host(address) => address,
+            Value::Host(host) => host,
             _ => unreachable!("{name} is a host"),
+        }
+    }
+
+    /// The address of a server, if it is set.
+    pub fn server(&self, name: &str) -> Option<SocketAddr> {
+        match self.entry(name).value {
+            Value::Server(address) => Some(address),
+            Value::Unset => None,
+            _ => unreachable!("{name} is the address of a server"),
+        }
+    }
+
+    /// Networks.
+    pub fn networks(&self, name: &str) -> &[IpNet] {
+        match &self.entry(name).value {
+            Value::Networks(networks) => networks,
+            _ => unreachable!("{name} is a list of networks"),
         }
     }
 

@@ -1,6 +1,5 @@
 //! What is given goes in, settings or errors come out.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use restante_inbox::EncryptionPolicy;
@@ -52,14 +51,20 @@ fn printed(flags: &[&str], variables: &[(&str, &str)]) -> String {
 
 const DOMAINS: (&str, &str) = ("SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS", "Example.test,b.test");
 
+/// Where SMTP, SMTPS, HTTP and HTTPS listen.
+fn listeners(settings: &Settings) -> [String; 4] {
+    let (smtp, http) = (&settings.smtp, &settings.http);
+    [smtp.listen, smtp.listen_tls, Some(http.listen), http.listen_tls]
+        .map(|address| address.map_or("off".into(), |address| address.to_string()))
+}
+
 #[test]
 fn nothing_given_is_a_tool_for_the_laptop() {
     let settings = settings(&[], &[("PATH", "/bin"), ("VSB_SMTP_PORT", "26"), ("svc_x", "")]);
     assert_eq!(settings.profile.to_string(), "laptop (no setting asks for another)");
     assert_eq!(settings.wire_profile, WireProfile::Service);
     assert_eq!(settings.data_path.to_str(), Some("./data"));
-    assert_eq!(settings.smtp.listen, SocketAddr::from(([127, 0, 0, 1], 2525)));
-    assert_eq!(settings.http.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
+    assert_eq!(listeners(&settings), ["127.0.0.1:2525", "off", "127.0.0.1:8080", "off"]);
     let domains: Vec<_> = settings.allowed_domains.iter().map(ToString::to_string).collect();
     assert_eq!(domains, ["restante.test", "localhost"]);
     assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Disabled);
@@ -76,8 +81,8 @@ fn nothing_given_is_a_tool_for_the_laptop() {
 fn production_has_the_defaults_of_the_interface() {
     let settings = settings(&[], &[DOMAINS]);
     assert_eq!(settings.data_path.to_str(), Some("/app/data"));
-    assert_eq!(settings.smtp.listen.to_string(), "[::]:25");
-    assert_eq!(settings.http.listen.to_string(), "[::]:80");
+    assert_eq!(listeners(&settings), ["[::]:25", "off", "[::]:80", "off"]);
+    assert_eq!(settings.tls.certificate, None);
     assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Always);
     assert!(settings.inboxes.email_auth_default);
 }
@@ -113,7 +118,7 @@ fn the_profile_is_chosen_and_says_why() {
 
 #[test]
 fn a_flag_wins_over_its_variable_and_that_over_the_default() {
-    let port = |flags: &[&str], variables: &[(&str, &str)]| settings(flags, variables).smtp.listen.port();
+    let port = |flags: &[&str], variables: &[(&str, &str)]| settings(flags, variables).smtp.listen.unwrap().port;
     assert_eq!(port(&[], &[]), 2525);
     assert_eq!(port(&[], &[("SVC_SMTP_PORT", "26")]), 26);
     assert_eq!(port(&["--smtp-port", "27"], &[("SVC_SMTP_PORT", "26")]), 27);
@@ -122,11 +127,32 @@ fn a_flag_wins_over_its_variable_and_that_over_the_default() {
 
 const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
 
-/// A value for each setting that this version has, and not the default one.
+/// A value for each setting that this version has; not the default one, unless that would hide others.
 const EVERY_BUILT: &[(&str, &str)] = &[
     ("SVC_PROFILE", "production"),
     ("SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS", "x.test"),
     ("SVC_SMTP_PORT", "26"),
+    ("SVC_SMTP_TLS_PORT", "466"),
+    ("SVC_SMTP_FIRST_COMMAND_TIMEOUT", "1100"),
+    ("SVC_SMTP_DATA_TIMEOUT", "1200"),
+    ("SVC_SMTP_MAX_SESSION_DURATION", "1300"),
+    ("SVC_SMTP_AUTH", "accept-any"),
+    ("SVC_SMTP_RATE_LIMIT_ENABLED", "on"),
+    ("SVC_SMTP_RATE_LIMIT_MAX_EMAILS", "7"),
+    ("SVC_SMTP_RATE_LIMIT_DURATION", "8"),
+    ("SVC_SMTP_PROXY_PROTOCOL_NETWORKS", "10.0.0.0/8,::1"),
+    ("SVC_TLS_CERT_PATH", "/k/chain.pem"),
+    ("SVC_TLS_KEY_PATH", "/k/key.pem"),
+    ("SVC_TLS_SELF_SIGNED", "false"),
+    ("SVC_TLS_HANDSHAKE_TIMEOUT", "1400"),
+    ("SVC_SERVER_HTTPS_ENABLED", "yes"),
+    ("SVC_SERVER_HTTPS_PORT", "444"),
+    ("SVC_EMAIL_AUTH_SPF_ENABLED", "no"),
+    ("SVC_EMAIL_AUTH_DKIM_ENABLED", "yes"),
+    ("SVC_EMAIL_AUTH_DMARC_ENABLED", "no"),
+    ("SVC_EMAIL_AUTH_REVERSE_DNS_ENABLED", "no"),
+    ("SVC_EMAIL_AUTH_TIMEOUT", "900"),
+    ("SVC_DNS_RESOLVER", "[::1]:54"),
     ("SVC_WIRE_PROFILE", "vaultsandbox"),
     ("SVC_DATA_PATH", "/srv/mail"),
     ("SVC_LOG_FORMAT", "json"),
@@ -157,7 +183,7 @@ const EVERY_BUILT: &[(&str, &str)] = &[
     ("SVC_STORAGE_MIN_FREE_BYTES", "11"),
     ("SVC_SERVER_SIGNATURE_SECRET_KEY_PATH", "/k/secret"),
     ("SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH", "/k/public"),
-    ("SVC_EMAIL_AUTH_ENABLED", "off"),
+    ("SVC_EMAIL_AUTH_ENABLED", "on"),
     ("SVC_EMAIL_AUTH_INBOX_DEFAULT", "on"),
 ];
 
@@ -188,7 +214,22 @@ fn every_setting_that_is_built_reaches_its_place() {
             ),
         ],
         smtp: SmtpSettings {
-            listen: [::1]:26,
+            listen: Some(
+                ListenAddress {
+                    host: Address(
+                        ::1,
+                    ),
+                    port: 26,
+                },
+            ),
+            listen_tls: Some(
+                ListenAddress {
+                    host: Address(
+                        ::1,
+                    ),
+                    port: 466,
+                },
+            ),
             hostname: Domain(
                 "mx.example.test",
             ),
@@ -200,11 +241,49 @@ fn every_setting_that_is_built_reaches_its_place() {
             max_connections_per_ip: Some(
                 2,
             ),
+            first_command_timeout: 1.1s,
             session_timeout: 1.5s,
+            data_timeout: 1.2s,
+            max_session_duration: 1.3s,
             max_inflight_bytes: 2000,
+            auth: AcceptAny,
+            rate: Some(
+                MailRate {
+                    max: 7,
+                    per: 8s,
+                },
+            ),
+            proxy_networks: [
+                10.0.0.0/8,
+                ::1/128,
+            ],
+        },
+        tls: TlsSettings {
+            certificate: Some(
+                Files(
+                    CertificateFiles {
+                        chain: "/k/chain.pem",
+                        key: "/k/key.pem",
+                    },
+                ),
+            ),
+            handshake_timeout: 1.4s,
         },
         http: HttpSettings {
-            listen: 0.0.0.0:81,
+            listen: ListenAddress {
+                host: Address(
+                    0.0.0.0,
+                ),
+                port: 81,
+            },
+            listen_tls: Some(
+                ListenAddress {
+                    host: Address(
+                        0.0.0.0,
+                    ),
+                    port: 444,
+                },
+            ),
             max_connections: 6,
             max_inflight_bytes: 1000000,
             throttle: Some(
@@ -220,12 +299,24 @@ fn every_setting_that_is_built_reaches_its_place() {
             max_ttl_secs: 120,
             allow_clear_all: false,
             alias_random_bytes: 8,
-            email_auth_available: false,
+            email_auth_available: true,
             email_auth_default: true,
         },
         storage: StorageSettings {
             min_free_bytes: 11,
         },
+        email_auth: Some(
+            AuthSettings {
+                spf: false,
+                dkim: true,
+                dmarc: false,
+                reverse_dns: false,
+                timeout: 900ms,
+                resolver: Some(
+                    [::1]:54,
+                ),
+            },
+        ),
         secrets: SecretSettings {
             api_key: Set(
                 ApiKey(..),
@@ -308,6 +399,7 @@ fn all_errors_are_named_at_once() {
             ("SVC_SMTP_MAX_MESSAGE_SIZE", "25MB"),
             ("SVC_SMTP_PROT", "25"),
             ("SVC_SMTP_TLS_PORT", "465"),
+            ("SVC_SERVER_ORIGIN", "http://x.test"),
             ("SVC_LOCAL_API_KEY", "secret-but-too-short"),
             ("SVC_LOCAL_INBOX_DEFAULT_TTL", "700000"),
             ("SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH", "/k/public"),
@@ -318,13 +410,14 @@ fn all_errors_are_named_at_once() {
     insta::assert_snapshot!(text, @r#"
     SVC_LOG_LEVEL: expected error, warn, info, debug or trace, got ""
     SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS: required in the production profile
-    --smtp-port: expected a port from 0 to 65535 (0 takes any free one), got "65536"
-    SVC_SMTP_TLS_PORT: not available in this version
+    --smtp-port: expected a port from 0 to 65535 (0 takes any free one), or off, got "65536"
     SVC_SMTP_MAX_MESSAGE_SIZE: expected a number from 1 to 268435456, got "25MB"
+    SVC_SERVER_ORIGIN: not available in this version
     SVC_LOCAL_API_KEY: expected at least 32 characters
     --local-api-key-strict: expected true, 1, yes, on, false, 0, no or off, got "perhaps"
     SVC_SERVER_SIGNATURE_SECRET_KEY_PATH: required together with SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH
     SVC_LOCAL_INBOX_DEFAULT_TTL: expected at most 604800, which is SVC_LOCAL_INBOX_MAX_TTL, got "700000"
+    SVC_SMTP_TLS_PORT: needs a certificate: name one by SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH, or have one made by SVC_TLS_SELF_SIGNED=true
     SVC_SMTP_PROT: no such setting; the nearest is SVC_SMTP_PORT
     SVC_WEBHOOK_ENABLE: no such setting; the nearest is SVC_WEBHOOK_ENABLED
     "#);
@@ -333,9 +426,8 @@ fn all_errors_are_named_at_once() {
 #[test]
 fn settings_of_features_that_are_not_built_hold_their_defaults() {
     settings(
-        &["--webhook-enabled", "--smtp-tls-port", "off"],
+        &["--webhook-enabled"],
         &[
-            ("SVC_SMTP_AUTH", "off"),
             ("SVC_CHAOS_ENABLED", "0"),
             ("SVC_WEBHOOK_MAX_PER_INBOX", "50"),
             ("SVC_SERVER_ORIGIN", ""),
@@ -343,15 +435,7 @@ fn settings_of_features_that_are_not_built_hold_their_defaults() {
         ],
     );
     for (name, value) in [
-        ("SVC_SMTP_AUTH", "accept-any"),
-        ("SVC_TLS_CERT_PATH", "/c.pem"),
-        ("SVC_TLS_SELF_SIGNED", "true"),
-        ("SVC_SMTP_RATE_LIMIT_ENABLED", "yes"),
-        ("SVC_SMTP_RATE_LIMIT_MAX_EMAILS", "1"),
-        ("SVC_SERVER_HTTPS_ENABLED", "true"),
         ("SVC_SERVER_ORIGIN", "http://x.test"),
-        ("SVC_EMAIL_AUTH_SPF_ENABLED", "false"),
-        ("SVC_DNS_RESOLVER", "127.0.0.1:53"),
         ("SVC_WEBHOOK_ENABLED", "false"),
         ("SVC_WEBHOOK_MAX_PER_INBOX", "51"),
         ("SVC_INBOX_MAX_EMAILS", "1"),
@@ -410,6 +494,34 @@ fn rules_between_settings() {
             vec![("SVC_WEBHOOK_MAX_INBOX", "50"), ("SVC_WEBHOOK_MAX_PER_INBOX", "50")],
             "SVC_WEBHOOK_MAX_PER_INBOX: the same setting as SVC_WEBHOOK_MAX_INBOX; give one of them",
         ),
+        (
+            vec![("SVC_SMTP_PORT", "off")],
+            "SVC_SMTP_PORT: expected a port, since SVC_SMTP_TLS_PORT is off, got \"off\"",
+        ),
+        (
+            vec![("SVC_TLS_CERT_PATH", "/c"), ("SVC_SMTP_TLS_PORT", "465")],
+            "SVC_TLS_KEY_PATH: required together with SVC_TLS_CERT_PATH",
+        ),
+        (
+            vec![("SVC_TLS_KEY_PATH", "/k")],
+            "SVC_TLS_CERT_PATH: required together with SVC_TLS_KEY_PATH",
+        ),
+        (
+            vec![
+                ("SVC_TLS_CERT_PATH", "/c"),
+                ("SVC_TLS_KEY_PATH", "/k"),
+                ("SVC_TLS_SELF_SIGNED", "true"),
+            ],
+            "SVC_TLS_SELF_SIGNED: not together with SVC_TLS_CERT_PATH; give one of them",
+        ),
+        (
+            vec![("SVC_SMTP_TLS_PORT", "0")],
+            "SVC_SMTP_TLS_PORT: needs a certificate: name one by SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH, or have one made by SVC_TLS_SELF_SIGNED=true",
+        ),
+        (
+            vec![("SVC_SERVER_HTTPS_ENABLED", "true"), DOMAINS],
+            "SVC_SERVER_HTTPS_ENABLED: needs a certificate: name one by SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH, or have one made by SVC_TLS_SELF_SIGNED=true",
+        ),
         // A rule is silent while one of its settings is wrong in itself.
         (
             vec![
@@ -418,9 +530,51 @@ fn rules_between_settings() {
             ],
             "SVC_LOCAL_INBOX_MAX_TTL: expected a number from 60 to 31536000, got \"x\"",
         ),
+        (
+            vec![("SVC_TLS_SELF_SIGNED", "x"), ("SVC_SMTP_TLS_PORT", "465")],
+            "SVC_TLS_SELF_SIGNED: expected true, 1, yes, on, false, 0, no or off, got \"x\"",
+        ),
+        (
+            vec![("SVC_SMTP_TLS_PORT", "x"), ("SVC_SMTP_PORT", "off")],
+            "SVC_SMTP_TLS_PORT: expected a port from 0 to 65535 (0 takes any free one), or off, got \"x\"",
+        ),
     ] {
         assert_eq!(errors(&[], &variables), expected);
     }
+}
+
+#[test]
+fn a_certificate_opens_listeners() {
+    let files = [("SVC_TLS_CERT_PATH", "/c.pem"), ("SVC_TLS_KEY_PATH", "/k.pem")];
+    let own = [("SVC_TLS_SELF_SIGNED", "true")];
+    for certificate in [&files[..], &own[..]] {
+        let of = |flags: &[&str], variables: &[(&str, &str)]| {
+            listeners(&settings(flags, &[certificate, variables].concat()))
+        };
+        assert_eq!(of(&[], &[]), ["127.0.0.1:2525", "off", "127.0.0.1:8080", "off"]);
+        assert_eq!(of(&[], &[DOMAINS]), ["[::]:25", "off", "[::]:80", "[::]:443"]);
+        let https_off = ("SVC_SERVER_HTTPS_ENABLED", "false");
+        assert_eq!(of(&[], &[DOMAINS, https_off]), ["[::]:25", "off", "[::]:80", "off"]);
+        assert_eq!(
+            of(&["--server-https-enabled", "--smtp-port=off", "--smtp-tls-port=0"], &[]),
+            ["off", "127.0.0.1:0", "127.0.0.1:8080", "127.0.0.1:8443"]
+        );
+        assert_eq!(
+            of(&["--smtp-host=localhost", "--smtp-tls-port=465"], &[])[..2],
+            ["localhost:2525", "localhost:465"]
+        );
+    }
+}
+
+#[test]
+fn email_authentication_is_one_switch_over_four() {
+    assert!(settings(&[], &[("SVC_EMAIL_AUTH_ENABLED", "off")]).email_auth.is_none());
+    let auth = settings(&["--email-auth-dkim-enabled=no"], &[]).email_auth.unwrap();
+    assert_eq!(
+        (auth.spf, auth.dkim, auth.dmarc, auth.reverse_dns),
+        (true, false, true, true)
+    );
+    assert_eq!((auth.timeout, auth.resolver), (Duration::from_secs(5), None));
 }
 
 #[test]
@@ -469,17 +623,32 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_SMTP_ALLOWED_RECIPIENT_DOMAINS=restante.test,localhost  # default
     SVC_SMTP_HOST=127.0.0.1  # default
     SVC_SMTP_PORT=27  # flag
+    SVC_SMTP_TLS_PORT=off  # default
     SVC_SMTP_MAX_MESSAGE_SIZE=26214400  # default
     SVC_SMTP_MAX_HEADER_SIZE=262144  # default
     SVC_SMTP_MAX_RECIPIENTS=100  # default
     SVC_SMTP_MAX_CONNECTIONS=4000  # default
     SVC_SMTP_MAX_CONNECTIONS_PER_IP=0  # default
+    SVC_SMTP_FIRST_COMMAND_TIMEOUT=30000  # default
     SVC_SMTP_SESSION_TIMEOUT=300000  # default
+    SVC_SMTP_DATA_TIMEOUT=180000  # default
+    SVC_SMTP_MAX_SESSION_DURATION=1200000  # default
     SVC_SMTP_MAX_INFLIGHT_BYTES=268435456  # default
     SVC_SMTP_BANNER=restante test mail server (receive-only)  # default
     SVC_SMTP_HOSTNAME=mail-1.example.test  # default
+    SVC_SMTP_AUTH=off  # default
+    SVC_SMTP_RATE_LIMIT_ENABLED=false  # default
+    SVC_SMTP_RATE_LIMIT_MAX_EMAILS=500  # default
+    SVC_SMTP_RATE_LIMIT_DURATION=900  # default
+    SVC_SMTP_PROXY_PROTOCOL_NETWORKS=(empty)  # default
+    SVC_TLS_CERT_PATH=(unset)  # default
+    SVC_TLS_KEY_PATH=(unset)  # default
+    SVC_TLS_SELF_SIGNED=false  # default
+    SVC_TLS_HANDSHAKE_TIMEOUT=10000  # default
     SVC_SERVER_HOST=127.0.0.1  # default
     SVC_SERVER_PORT=8080  # default
+    SVC_SERVER_HTTPS_ENABLED=false  # default
+    SVC_SERVER_HTTPS_PORT=8443  # default
     SVC_SERVER_MAX_CONNECTIONS=16384  # default
     SVC_THROTTLE_LIMIT=0  # default
     SVC_THROTTLE_TTL=60000  # default
@@ -495,7 +664,13 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_SERVER_SIGNATURE_SECRET_KEY_PATH=(unset)  # default
     SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH=(unset)  # default
     SVC_EMAIL_AUTH_ENABLED=true  # default
+    SVC_EMAIL_AUTH_SPF_ENABLED=true  # default
+    SVC_EMAIL_AUTH_DKIM_ENABLED=true  # default
+    SVC_EMAIL_AUTH_DMARC_ENABLED=true  # default
+    SVC_EMAIL_AUTH_REVERSE_DNS_ENABLED=true  # default
     SVC_EMAIL_AUTH_INBOX_DEFAULT=false  # default
+    SVC_EMAIL_AUTH_TIMEOUT=5000  # default
+    SVC_DNS_RESOLVER=(unset)  # default
     ");
 }
 

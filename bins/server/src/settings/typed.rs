@@ -1,15 +1,19 @@
 //! The settings as the rest of the server takes them: types that have been proven, defaults filled in.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use restante_auth::AuthSettings;
 use restante_inbox::EncryptionPolicy;
+use restante_ingest::{IpNet, MailRate};
 use restante_model::{Domain, WireProfile};
+use restante_smtp::Auth;
+use restante_tls::CertificateFiles;
 
 use super::kind::Value;
 use super::profile::ChosenProfile;
 use super::resolve::Resolved;
+use crate::listen::ListenAddress;
 use crate::secrets::ApiKey;
 
 /// Everything that the server can be told, for the features that this version has.
@@ -25,12 +29,16 @@ pub struct Settings {
     pub allowed_domains: Vec<Domain>,
     /// The mail side.
     pub smtp: SmtpSettings,
+    /// Encryption on the way, of SMTP and HTTP alike.
+    pub tls: TlsSettings,
     /// The HTTP side.
     pub http: HttpSettings,
     /// What inboxes may be.
     pub inboxes: InboxSettings,
     /// The disk.
     pub storage: StorageSettings,
+    /// How mail is authenticated; `None` when that is switched off.
+    pub email_auth: Option<AuthSettings>,
     /// Where the API key and the signing key come from.
     pub secrets: SecretSettings,
     /// The log.
@@ -40,8 +48,10 @@ pub struct Settings {
 /// The mail side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpSettings {
-    /// Address of the plain listener; port 0 takes any free one.
-    pub listen: SocketAddr,
+    /// Address of the plain listener; there is one at least of the two.
+    pub listen: Option<ListenAddress>,
+    /// Address of the listener that begins with TLS.
+    pub listen_tls: Option<ListenAddress>,
     /// The name in the greeting and in trace headers.
     pub hostname: Domain,
     /// The text of the greeting: printable ASCII.
@@ -56,17 +66,49 @@ pub struct SmtpSettings {
     pub max_connections: usize,
     /// Connections at a time from one address, at most; `None` is no limit.
     pub max_connections_per_ip: Option<usize>,
+    /// How long the first command may take to come.
+    pub first_command_timeout: Duration,
     /// How long a session may be idle between commands.
     pub session_timeout: Duration,
+    /// How long a message may stall while it comes.
+    pub data_timeout: Duration,
+    /// How long a session may last in all.
+    pub max_session_duration: Duration,
     /// Memory for messages being received, in bytes: at least twice `max_message_bytes`.
     pub max_inflight_bytes: u64,
+    /// Whether AUTH is offered.
+    pub auth: Auth,
+    /// Mails from one address, at most; `None` is no limit.
+    pub rate: Option<MailRate>,
+    /// Networks of proxies whose word on the client is believed.
+    pub proxy_networks: Vec<IpNet>,
+}
+
+/// Encryption on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// Where the certificate comes from; `None` is no TLS.
+    pub certificate: Option<CertificateSource>,
+    /// How long a handshake may take.
+    pub handshake_timeout: Duration,
+}
+
+/// Where the certificate comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CertificateSource {
+    /// Files of somebody else.
+    Files(CertificateFiles),
+    /// An authority of our own in the data directory.
+    LocalAuthority,
 }
 
 /// The HTTP side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Address of the listener; port 0 takes any free one.
-    pub listen: SocketAddr,
+    /// Address of the plain listener.
+    pub listen: ListenAddress,
+    /// Address of the HTTPS listener, if there is one.
+    pub listen_tls: Option<ListenAddress>,
     /// Connections at a time.
     pub max_connections: usize,
     /// Memory for answers being made, in bytes.
@@ -163,11 +205,13 @@ impl From<&Resolved> for Settings {
             data_path: values.path("DATA_PATH").expect("the data path has a default").into(),
             allowed_domains: values.domains("SMTP_ALLOWED_RECIPIENT_DOMAINS").to_vec(),
             smtp: values.into(),
+            tls: values.into(),
             http: values.into(),
             inboxes: values.into(),
             storage: StorageSettings {
                 min_free_bytes: values.number("STORAGE_MIN_FREE_BYTES"),
             },
+            email_auth: values.switch("EMAIL_AUTH_ENABLED").then(|| email_auth(values)),
             secrets: values.into(),
             log: values.into(),
         }
@@ -177,11 +221,16 @@ impl From<&Resolved> for Settings {
 impl From<&Resolved> for SmtpSettings {
     fn from(values: &Resolved) -> Self {
         let per_ip: usize = values.narrow("SMTP_MAX_CONNECTIONS_PER_IP");
+        let rate = MailRate {
+            max: values.narrow("SMTP_RATE_LIMIT_MAX_EMAILS"),
+            per: Duration::from_secs(values.number("SMTP_RATE_LIMIT_DURATION")),
+        };
         let [hostname] = values.domains("SMTP_HOSTNAME") else {
             unreachable!("the host name is one domain");
         };
         Self {
-            listen: SocketAddr::new(values.host("SMTP_HOST"), values.narrow("SMTP_PORT")),
+            listen: values.listen("SMTP_HOST", "SMTP_PORT"),
+            listen_tls: values.listen("SMTP_HOST", "SMTP_TLS_PORT"),
             hostname: hostname.clone(),
             banner: values.text("SMTP_BANNER").into(),
             max_message_bytes: values.number("SMTP_MAX_MESSAGE_SIZE"),
@@ -189,18 +238,60 @@ impl From<&Resolved> for SmtpSettings {
             max_recipients: values.narrow("SMTP_MAX_RECIPIENTS"),
             max_connections: values.narrow("SMTP_MAX_CONNECTIONS"),
             max_connections_per_ip: (per_ip > 0).then_some(per_ip),
-            session_timeout: Duration::from_millis(values.number("SMTP_SESSION_TIMEOUT")),
+            first_command_timeout: values.span("SMTP_FIRST_COMMAND_TIMEOUT"),
+            session_timeout: values.span("SMTP_SESSION_TIMEOUT"),
+            data_timeout: values.span("SMTP_DATA_TIMEOUT"),
+            max_session_duration: values.span("SMTP_MAX_SESSION_DURATION"),
             max_inflight_bytes: values.number("SMTP_MAX_INFLIGHT_BYTES"),
+            auth: match values.text("SMTP_AUTH") {
+                "accept-any" => Auth::AcceptAny,
+                _ => Auth::Off,
+            },
+            rate: values.switch("SMTP_RATE_LIMIT_ENABLED").then_some(rate),
+            proxy_networks: values.networks("SMTP_PROXY_PROTOCOL_NETWORKS").to_vec(),
         }
+    }
+}
+
+impl From<&Resolved> for TlsSettings {
+    fn from(values: &Resolved) -> Self {
+        let files = values.path("TLS_CERT_PATH").zip(values.path("TLS_KEY_PATH"));
+        let files = files.map(|(chain, key)| {
+            CertificateSource::Files(CertificateFiles {
+                chain: chain.into(),
+                key: key.into(),
+            })
+        });
+        let own = values
+            .switch("TLS_SELF_SIGNED")
+            .then_some(CertificateSource::LocalAuthority);
+        Self {
+            certificate: files.or(own),
+            handshake_timeout: values.span("TLS_HANDSHAKE_TIMEOUT"),
+        }
+    }
+}
+
+fn email_auth(values: &Resolved) -> AuthSettings {
+    AuthSettings {
+        spf: values.switch("EMAIL_AUTH_SPF_ENABLED"),
+        dkim: values.switch("EMAIL_AUTH_DKIM_ENABLED"),
+        dmarc: values.switch("EMAIL_AUTH_DMARC_ENABLED"),
+        reverse_dns: values.switch("EMAIL_AUTH_REVERSE_DNS_ENABLED"),
+        timeout: values.span("EMAIL_AUTH_TIMEOUT"),
+        resolver: values.server("DNS_RESOLVER"),
     }
 }
 
 impl From<&Resolved> for HttpSettings {
     fn from(values: &Resolved) -> Self {
         let limit: u32 = values.narrow("THROTTLE_LIMIT");
-        let per = Duration::from_millis(values.number("THROTTLE_TTL"));
+        let per = values.span("THROTTLE_TTL");
+        let listen = |port| values.listen("SERVER_HOST", port);
+        let https = values.switch("SERVER_HTTPS_ENABLED");
         Self {
-            listen: SocketAddr::new(values.host("SERVER_HOST"), values.narrow("SERVER_PORT")),
+            listen: listen("SERVER_PORT").expect("the port of HTTP cannot be off"),
+            listen_tls: listen("SERVER_HTTPS_PORT").filter(|_| https),
             max_connections: values.narrow("SERVER_MAX_CONNECTIONS"),
             max_inflight_bytes: values.number("HTTP_MAX_INFLIGHT_BYTES"),
             throttle: (limit > 0).then_some(Throttle { limit, per }),
