@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod dialogue;
+pub mod dkim;
+pub mod dns;
 pub mod payload;
 
 pub use clock::FakeClock;
