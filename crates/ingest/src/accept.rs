@@ -15,15 +15,16 @@ impl Ingest {
     /// # Errors
     /// The reply for the client; nothing is stored then.
     pub(crate) async fn accept(&self, transaction: Transaction, peer: SocketAddr) -> Result<Announcement, Reply> {
-        let recipients = self.recipients(&transaction.recipients).await?;
-        let deposit = Deposit {
-            facts: self.facts(&transaction, peer),
-            raw: transaction.data,
-            recipients,
-        };
+        let counted = self.counts.count(peer.ip()).map_err(reply::too_much_mail)?;
+        let mut recipients = self.recipients(&transaction.recipients).await?;
+        let facts = self.facts(&transaction, peer);
+        let raw = transaction.data;
+        self.authenticate(&raw, &facts, &mut recipients).await;
+        let deposit = Deposit { facts, raw, recipients };
         let size = deposit.raw.len();
         let prepared = self.inboxes.prepare(deposit).await.map_err(reply::deposit)?;
         let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
+        counted.keep();
         tracing::debug!(%peer, size, ids = ?announcement.ids().map(|id| id.to_string()).collect::<Vec<_>>(), "stored");
         Ok(announcement)
     }

@@ -6,13 +6,14 @@ use std::pin::pin;
 use std::time::Duration;
 
 use restante_inbox::{Announcement, Reservation};
+use restante_model::{ForwardPath, TlsFacts};
 use restante_smtp::{Action, Answer, CloseReason, Phase, Session, Transaction};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::ingest::Ingest;
-use crate::reply;
+use crate::{handshake, reply};
 
 /// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.
 const COMMAND_BUFFER: usize = 4 * 1024;
@@ -25,11 +26,17 @@ const LINGER_READS: usize = 64;
 /// Arrivals are told in the order of their commits, so none may wait longer than this for its 250 to be taken.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(50);
 
-/// Serves one client until it leaves, misses a deadline, or the server stops.
+/// Serves one client until it leaves, misses a deadline, or the server stops; `tls` if the stream is encrypted already.
 ///
 /// # Errors
 /// When the connection breaks.
-pub async fn serve<S>(stream: S, peer: SocketAddr, ingest: &Ingest, stop: &CancellationToken) -> io::Result<()>
+pub async fn serve<S>(
+    stream: S,
+    peer: SocketAddr,
+    tls: Option<TlsFacts>,
+    ingest: &Ingest,
+    stop: &CancellationToken,
+) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -37,22 +44,31 @@ where
         stream,
         peer,
         ingest,
-        session: Session::new(ingest.session.clone(), None),
+        session: Session::new(ingest.session.clone(), tls),
         reservation: ingest.budget.empty_reservation(),
         began: Instant::now(),
     };
     connection.session.greet();
     connection.flush().await?;
-    connection.run(stop).await
+    match connection.run(stop).await? {
+        End::Closed => Ok(()),
+        // On the heap: who never asks for TLS does not pay for it.
+        End::StartTls => Box::pin(connection.encrypt(stop)).await,
+    }
 }
 
 /// Closes so that the last reply arrives: with unread bytes a close would be a reset, which can overtake it.
+///
+/// Under TLS the client is told that this is the end (`close_notify`), which waits for room to write.
 pub(crate) async fn close<S>(stream: &mut S) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    stream.shutdown().await?;
     let (mut rest, deadline) = ([0; 1024], Instant::now() + LINGER);
+    match timeout_at(deadline, stream.shutdown()).await {
+        Ok(shut) => shut?,
+        Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+    }
     for _ in 0..LINGER_READS {
         match timeout_at(deadline, stream.read(&mut rest)).await {
             Ok(Ok(1..)) => {}
@@ -60,6 +76,12 @@ where
         }
     }
     Ok(())
+}
+
+/// Writes all, and out of the buffers of TLS too.
+async fn write<S: AsyncWrite + Unpin>(stream: &mut S, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes).await?;
+    stream.flush().await
 }
 
 struct Connection<'a, S> {
@@ -75,10 +97,18 @@ struct Connection<'a, S> {
 enum Next {
     Read,
     Close,
+    Encrypt,
+}
+
+/// How a connection, as it was, ended.
+enum End {
+    Closed,
+    /// The client has been told to begin a handshake.
+    StartTls,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
-    async fn run(&mut self, stop: &CancellationToken) -> io::Result<()> {
+    async fn run(&mut self, stop: &CancellationToken) -> io::Result<End> {
         let mut buffer = vec![0; COMMAND_BUFFER];
         loop {
             let deadline = self.deadline();
@@ -94,13 +124,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             };
             let received = read?;
             if received == 0 {
-                return Ok(());
+                return self.closed().await;
             }
             match self.feed(&buffer[..received]).await? {
                 Next::Read => self.size(&mut buffer, received),
-                Next::Close => return close(&mut self.stream).await,
+                Next::Close => return self.closed().await,
+                Next::Encrypt => return Ok(End::StartTls),
             }
         }
+    }
+
+    /// Goes on under TLS, in a session that begins anew; a stop does not wait for the handshake.
+    async fn encrypt(mut self, stop: &CancellationToken) -> io::Result<()> {
+        let shaken = tokio::select! {
+            () = stop.cancelled() => None,
+            shaken = handshake::shake(self.stream, self.peer, self.ingest) => shaken,
+        };
+        let Some(stream) = shaken else { return Ok(()) };
+        self.session.resume(Answer::TlsStarted(restante_tls::facts(&stream)));
+        let mut encrypted = Connection {
+            stream,
+            peer: self.peer,
+            ingest: self.ingest,
+            session: self.session,
+            reservation: self.reservation,
+            began: self.began,
+        };
+        encrypted.run(stop).await.map(|_| ())
     }
 
     /// Hands what was read to the session and does what it asks for.
@@ -109,10 +159,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             match action {
                 Action::Flush => self.flush().await?,
                 Action::Verify(path) => {
-                    let answer = match self.ingest.inboxes.recipient(&path).await {
-                        Ok(_) => Answer::Granted,
-                        Err(error) => Answer::Refused(reply::recipient(&error)),
-                    };
+                    let answer = self.verify(&path).await;
                     self.session.resume(answer);
                 }
                 Action::Reserve(bytes) => {
@@ -124,8 +171,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                     });
                 }
                 Action::Accept(transaction) => self.accept(transaction).await?,
-                // Never asked for while no certificate can be configured.
-                Action::StartTls => self.session.resume(Answer::TlsFailed),
+                Action::StartTls => {
+                    self.reservation.shrink_to(0);
+                    self.flush().await?;
+                    return Ok(Next::Encrypt);
+                }
                 Action::Close(reason) => {
                     self.log_close(reason);
                     self.flush().await?;
@@ -137,6 +187,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         self.reservation.shrink_to(self.session.reserved_bytes());
         self.flush().await?;
         Ok(Next::Read)
+    }
+
+    /// Whether mail for the recipient is taken. Who has brought too much is told so here: RFC 5321 (section 4.3.2) has a
+    /// 450 for RCPT, and senders try again.
+    async fn verify(&self, path: &ForwardPath) -> Answer {
+        if let Err(wait) = self.ingest.counts.check(self.peer.ip()) {
+            return Answer::Refused(reply::too_much_mail(wait));
+        }
+        match self.ingest.inboxes.recipient(path).await {
+            Ok(_) => Answer::Granted,
+            Err(error) => Answer::Refused(reply::recipient(&error)),
+        }
     }
 
     /// Stores the message, answers, and then tells whoever watches: the 250 comes first.
@@ -160,7 +222,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     /// Writes the 250 and announces; a client that does not take it holds back nothing that was stored after.
     async fn answer(&mut self, announcement: Option<Announcement>) -> io::Result<()> {
         let (output, now) = (self.session.take_output(), Instant::now());
-        let mut write = pin!(self.stream.write_all(&output));
+        let mut write = pin!(write(&mut self.stream, &output));
         let written = timeout_at(now + ANNOUNCE_WITHIN, write.as_mut()).await;
         drop(announcement);
         match written {
@@ -177,15 +239,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         if output.is_empty() {
             return Ok(());
         }
-        let written = timeout_at(Instant::now() + self.ingest.limits.idle, self.stream.write_all(&output)).await;
+        let written = timeout_at(
+            Instant::now() + self.ingest.limits.idle,
+            write(&mut self.stream, &output),
+        )
+        .await;
         written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Says a last word and closes.
-    async fn leave(&mut self, farewell: &[u8]) -> io::Result<()> {
+    async fn leave(&mut self, farewell: &[u8]) -> io::Result<End> {
         let deadline = Instant::now() + self.ingest.limits.first_command;
-        let _ = timeout_at(deadline, self.stream.write_all(farewell)).await;
-        close(&mut self.stream).await
+        let _ = timeout_at(deadline, write(&mut self.stream, farewell)).await;
+        self.closed().await
+    }
+
+    async fn closed(&mut self) -> io::Result<End> {
+        close(&mut self.stream).await.map(|()| End::Closed)
     }
 
     /// Sets the buffer for the next read: a message that filled the last one gets the large one, and gives it back at
@@ -216,7 +286,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         let peer = self.peer;
         match reason {
             CloseReason::HttpRequest => tracing::warn!(%peer, "HTTP on the SMTP port: the API has a port of its own"),
-            CloseReason::TlsHello => tracing::warn!(%peer, "TLS on the plain SMTP port: connect without TLS"),
+            CloseReason::TlsHello => {
+                tracing::warn!(%peer, "TLS on the plain SMTP port: connect without TLS or with STARTTLS, or to SVC_SMTP_TLS_PORT");
+            }
             CloseReason::TooManyUnknownCommands => tracing::info!(%peer, "closed after too many unknown commands"),
             CloseReason::LostFraming => tracing::info!(%peer, "closed after a BDAT without a readable size"),
             CloseReason::DrainLimit => tracing::info!(%peer, "closed while a refused message did not end"),

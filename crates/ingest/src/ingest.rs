@@ -1,5 +1,6 @@
 //! What all connections share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
@@ -10,6 +11,7 @@ use restante_smtp::{SessionConfig, StartTls};
 use restante_tls::Acceptor;
 
 use crate::limits::{Connections, IngestLimits};
+use crate::rate::MailCounts;
 
 /// What the SMTP side is made of.
 #[derive(Debug)]
@@ -39,6 +41,10 @@ pub struct Ingest {
     pub(crate) limits: IngestLimits,
     pub(crate) budget: Budget,
     pub(crate) connections: Connections,
+    pub(crate) counts: MailCounts,
+    pub(crate) tls: Option<Acceptor>,
+    pub(crate) authenticator: Option<Authenticator>,
+    proxy_networks: Vec<IpNet>,
 }
 
 impl Ingest {
@@ -56,8 +62,17 @@ impl Ingest {
                 ..parts.session
             }),
             budget: Budget::new(parts.limits.max_inflight_bytes),
+            counts: MailCounts::new(parts.limits.rate),
             limits: parts.limits,
             connections: Connections::default(),
+            tls: parts.tls,
+            authenticator: parts.authenticator,
+            proxy_networks: parts.proxy_networks,
         }
+    }
+
+    /// Whether a proxy at this address says for whom it speaks.
+    pub(crate) fn believes(&self, proxy: IpAddr) -> bool {
+        self.proxy_networks.iter().any(|network| network.contains(&proxy))
     }
 }

@@ -3,14 +3,19 @@
 //! The session in `restante-smtp` decides; this crate reads, writes, waits and stores for it.
 //! It knows the inboxes by their use cases only, and nothing of HTTP.
 //!
-//! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, [`connection`] drives one,
-//! `accept` takes a complete transaction to the inboxes, `reply` is the one table of refusals, [`limits`].
+//! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, `proxy` reads for whom one
+//! speaks, `handshake` encrypts it, [`connection`] drives it, `accept` takes a complete transaction to the inboxes,
+//! `authenticate` checks it for them, `reply` is the one table of refusals, [`limits`] and `rate`.
 
 mod accept;
+mod authenticate;
 pub mod connection;
+mod handshake;
 pub mod ingest;
 pub mod limits;
 pub mod listener;
+mod proxy;
+mod rate;
 mod reply;
 
 pub use ingest::{Ingest, IngestParts};

@@ -69,24 +69,36 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct Place {
     open: Arc<Mutex<Open>>,
-    ip: IpAddr,
+    /// Whose it is, once that is known.
+    ip: Option<IpAddr>,
 }
 
 impl Connections {
-    /// A place for a connection, unless a limit is reached.
-    pub(crate) fn enter(&self, ip: IpAddr, limits: &IngestLimits) -> Option<Place> {
+    /// A place for a connection, unless the limit of all is reached; its client may not be known yet.
+    pub(crate) fn enter(&self, limits: &IngestLimits) -> Option<Place> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let from_ip = open.by_ip.get(&ip).copied().unwrap_or(0);
-        let ip_is_full = limits.max_connections_per_ip > 0 && from_ip >= limits.max_connections_per_ip;
-        if open.all >= limits.max_connections || ip_is_full {
+        if open.all >= limits.max_connections {
             return None;
         }
         open.all += 1;
-        open.by_ip.insert(ip, from_ip + 1);
         Some(Place {
             open: Arc::clone(&self.open),
-            ip,
+            ip: None,
         })
+    }
+}
+
+impl Place {
+    /// Counts the connection to its client, unless that has reached its limit.
+    pub(crate) fn belongs_to(&mut self, ip: IpAddr, limits: &IngestLimits) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let from_ip = open.by_ip.get(&ip).copied().unwrap_or(0);
+        if limits.max_connections_per_ip > 0 && from_ip >= limits.max_connections_per_ip {
+            return false;
+        }
+        open.by_ip.insert(ip, from_ip + 1);
+        self.ip = Some(ip);
+        true
     }
 }
 
@@ -94,10 +106,11 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.all -= 1;
-        match open.by_ip.get_mut(&self.ip) {
+        let Some(ip) = self.ip else { return };
+        match open.by_ip.get_mut(&ip) {
             Some(count) if *count > 1 => *count -= 1,
             _ => {
-                open.by_ip.remove(&self.ip);
+                open.by_ip.remove(&ip);
             }
         }
     }
@@ -116,14 +129,21 @@ mod tests {
         };
         let connections = Connections::default();
         let (one, two): (IpAddr, IpAddr) = ("127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap());
-        let first = connections.enter(one, &limits).unwrap();
-        let _second = connections.enter(one, &limits).unwrap();
-        assert!(connections.enter(one, &limits).is_none());
-        let third = connections.enter(two, &limits).unwrap();
-        assert!(connections.enter(two, &limits).is_none());
+        let enter = |ip| {
+            let mut place = connections.enter(&limits)?;
+            place.belongs_to(ip, &limits).then_some(place)
+        };
+        let first = enter(one).unwrap();
+        let _second = enter(one).unwrap();
+        assert!(enter(one).is_none());
+        let third = enter(two).unwrap();
+        assert!(connections.enter(&limits).is_none());
         drop(first);
         drop(third);
-        assert!(connections.enter(one, &limits).is_some());
-        assert_eq!(connections.open.lock().unwrap().by_ip.len(), 1);
+        let unknown = connections.enter(&limits).unwrap();
+        assert!(enter(one).is_some());
+        drop(unknown);
+        let open = connections.open.lock().unwrap();
+        assert_eq!((open.all, open.by_ip.len()), (1, 1));
     }
 }

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::connection;
 use crate::ingest::Ingest;
 use crate::limits::Place;
-use crate::{connection, reply};
+use crate::{handshake, proxy, reply};
 
 /// How long the accept loop rests when the process has run out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -34,9 +36,24 @@ pub struct Listener {
     encryption: Encryption,
 }
 
+/// A socket that was accepted.
+struct Accepted {
+    stream: TcpStream,
+    peer: SocketAddr,
+    encryption: Encryption,
+    ingest: Arc<Ingest>,
+}
+
 impl Listener {
     /// Wraps a bound socket.
+    ///
+    /// # Panics
+    /// If connections are to begin with TLS and there is no certificate: a mistake of who composes the server.
     pub fn new(socket: TcpListener, ingest: Arc<Ingest>, encryption: Encryption) -> Self {
+        assert!(
+            encryption == Encryption::OnRequest || ingest.tls.is_some(),
+            "implicit TLS has a certificate"
+        );
         Self {
             socket,
             ingest,
@@ -60,7 +77,6 @@ impl Listener {
                 accepted = self.socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) if self.encryption == Encryption::Implicit => drop(stream),
                 Ok((stream, peer)) => self.admit(stream, peer, &tasks, &stop),
                 Err(error) => {
                     tracing::warn!(%error, "an SMTP connection could not be accepted");
@@ -72,25 +88,80 @@ impl Listener {
 
     fn admit(&self, stream: TcpStream, peer: SocketAddr, tasks: &TaskTracker, stop: &CancellationToken) {
         let _ = stream.set_nodelay(true);
-        let ingest = Arc::clone(&self.ingest);
-        match ingest.connections.enter(peer.ip(), &ingest.limits) {
-            Some(place) => tasks.spawn(serve(stream, peer, ingest, stop.clone(), place)),
-            None => tasks.spawn(refuse(stream, peer)),
+        let accepted = Accepted {
+            stream,
+            // A socket for both families shows IPv4 addresses as IPv6 ones.
+            peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+            encryption: self.encryption,
+            ingest: Arc::clone(&self.ingest),
+        };
+        match self.ingest.connections.enter(&self.ingest.limits) {
+            Some(place) => tasks.spawn(accepted.serve(place, stop.clone())),
+            None => tasks.spawn(accepted.refuse()),
         };
     }
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, ingest: Arc<Ingest>, stop: CancellationToken, place: Place) {
-    if let Err(error) = connection::serve(stream, peer, &ingest, &stop).await {
-        tracing::debug!(%peer, %error, "an SMTP connection broke");
+impl Accepted {
+    async fn serve(mut self, mut place: Place, stop: CancellationToken) {
+        let client = tokio::select! {
+            () = stop.cancelled() => None,
+            client = self.client() => client,
+        };
+        let Some(peer) = client else { return };
+        self.peer = peer;
+        if !place.belongs_to(peer.ip(), &self.ingest.limits) {
+            return self.refuse().await;
+        }
+        let served = match self.encryption {
+            Encryption::OnRequest => connection::serve(self.stream, peer, None, &self.ingest, &stop).await,
+            // On the heap: a connection in clear has no room for it.
+            Encryption::Implicit => Box::pin(self.serve_encrypted(&stop)).await,
+        };
+        if let Err(error) = served {
+            tracing::debug!(%peer, %error, "an SMTP connection broke");
+        }
     }
-    drop(place);
-}
 
-/// Says why and closes; a client that does not read has a second, as has one that does not close.
-async fn refuse(mut stream: TcpStream, peer: SocketAddr) {
-    tracing::debug!(%peer, "too many SMTP connections");
-    let farewell = reply::too_many_connections().to_bytes();
-    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&farewell)).await;
-    let _ = connection::close(&mut stream).await;
+    async fn serve_encrypted(self, stop: &CancellationToken) -> io::Result<()> {
+        let shaken = tokio::select! {
+            () = stop.cancelled() => None,
+            shaken = handshake::shake_first(self.stream, self.peer, &self.ingest) => shaken,
+        };
+        let Some(stream) = shaken else { return Ok(()) };
+        let facts = restante_tls::facts(&stream);
+        connection::serve(stream, self.peer, Some(facts), &self.ingest, stop).await
+    }
+
+    /// The client's address, which a proxy has to say first; nothing if it does not.
+    async fn client(&mut self) -> Option<SocketAddr> {
+        let proxy = self.peer;
+        if !self.ingest.believes(proxy.ip()) {
+            return Some(proxy);
+        }
+        match timeout(self.ingest.limits.first_command, proxy::read_header(&mut self.stream)).await {
+            Ok(Ok(client)) => return Some(client.unwrap_or(proxy)),
+            Ok(Err(error)) => tracing::warn!(
+                %proxy,
+                "closed: a PROXY protocol v2 header must come first from this network (SVC_SMTP_PROXY_PROTOCOL_NETWORKS): {error}"
+            ),
+            Err(_) => tracing::warn!(
+                %proxy,
+                "closed: no PROXY protocol v2 header came in time from this network (SVC_SMTP_PROXY_PROTOCOL_NETWORKS)"
+            ),
+        }
+        None
+    }
+
+    /// Says why and closes; a client that does not read has a second, as has one that does not close.
+    async fn refuse(mut self) {
+        tracing::debug!(peer = %self.peer, "too many SMTP connections");
+        if self.encryption == Encryption::Implicit {
+            // A word in clear would be taken for broken TLS, and a handshake is more than it gets.
+            return;
+        }
+        let farewell = reply::too_many_connections().to_bytes();
+        let _ = timeout(Duration::from_secs(1), self.stream.write_all(&farewell)).await;
+        let _ = connection::close(&mut self.stream).await;
+    }
 }

@@ -1,5 +1,7 @@
 //! The one table from refusals to SMTP replies. An internal text never gets on the wire.
 
+use std::time::Duration;
+
 use restante_inbox::{DepositError, RecipientError};
 use restante_smtp::{Enhanced, Reply};
 
@@ -32,6 +34,13 @@ pub(crate) fn no_room() -> Reply {
 /// The message may be sent again.
 pub(crate) fn storage_trouble() -> Reply {
     Reply::new(451, Enhanced(4, 3, 0), "Storage trouble, try again later")
+}
+
+/// A mail beyond what one client may bring in a span of time.
+pub(crate) fn too_much_mail(wait: Duration) -> Reply {
+    let seconds = wait.as_millis().div_ceil(1000);
+    let text = format!("Too much mail from your address, try again in {seconds} seconds");
+    Reply::new(450, Enhanced(4, 7, 1), &text)
 }
 
 /// A connection beyond the limits.

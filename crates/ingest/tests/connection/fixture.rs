@@ -98,7 +98,10 @@ impl Fixture {
             stream: BufReader::new(client),
             began: Instant::now(),
         };
-        tokio::join!(connection::serve(server, peer, &self.ingest, &self.stop), act(client))
+        tokio::join!(
+            connection::serve(server, peer, None, &self.ingest, &self.stop),
+            act(client)
+        )
     }
 }
 
