@@ -71,6 +71,7 @@ impl Reader {
     /// An address between angle brackets; a source route before it is dropped (RFC 5322 section 4.4).
     fn angle<'x>(&mut self, rest: &'x str) -> &'x str {
         self.end_word();
+        let rest = rest.trim_start_matches('<');
         let end = angle_end(rest);
         let content = comment::strip(&rest[..end]);
         let address = match content.trim().split_once(':') {
@@ -78,7 +79,7 @@ impl Reader {
             _ => &content,
         };
         self.angle.get_or_insert_with(|| close_up(address));
-        rest[end..].strip_prefix('>').unwrap_or(&rest[end..])
+        rest[end..].trim_start_matches('>')
     }
 
     /// A colon: the words before it name a group.
@@ -123,7 +124,8 @@ impl Reader {
 fn bare_address(words: &mut Vec<Word>) -> Option<String> {
     let is_address = |word: &Word| !word.is_quoted && word.text.contains('@');
     let Some(at) = words.iter().position(is_address) else {
-        let alone = words.len() == 1 && !words[0].is_quoted;
+        // a name of the local host; an encoded word is text for a person
+        let alone = words.len() == 1 && !words[0].is_quoted && !words[0].text.starts_with("=?");
         return if alone { words.pop().map(|word| word.text) } else { None };
     };
     // RFC 5322 section 4.4: white space may stand around the `@` and the dots
@@ -251,6 +253,8 @@ mod tests {
             ("Bob Smith", ""),
             (r#""Bob""#, ""),
             ("Bob <>", ""),
+            ("<<bob@x.test>>, a@x.test", "bob@x.test|a@x.test"),
+            ("=?utf-8?q?Bob_=3Cbob=40x=2Etest=3E?=", ""),
             ("Bob <bob@x.test", "Bob <bob@x.test>"),
             ("a@x.test;b@x.test", "a@x.test|b@x.test"),
             (",,a@x.test,,", "a@x.test"),

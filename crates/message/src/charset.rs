@@ -12,7 +12,8 @@ use crate::utf7;
 /// A label that is not true does not lose text: bytes that are not UTF-8 are read as windows-1252 where nothing,
 /// or US-ASCII, was declared (as mail programs do), and as U+FFFD where a charset was.
 pub(crate) fn decode<'x>(bytes: Cow<'x, [u8]>, label: Option<&str>, defects: &mut Defects) -> Cow<'x, str> {
-    let name = label.unwrap_or("us-ascii").trim();
+    let is_around = |c: char| c.is_whitespace() || c == '\'';
+    let name = label.unwrap_or("us-ascii").trim_matches(is_around);
     if is_utf8(name) {
         return utf8_or(bytes, |bytes| {
             defects.note(Defect::UndecodableText(shown(name)));
@@ -147,6 +148,7 @@ mod tests {
             (None, "é".as_bytes(), "é"),
             (Some("US-ASCII"), "é".as_bytes(), "é"),
             (Some(" UTF-8 "), "é".as_bytes(), "é"),
+            (Some("'utf-8'"), "é".as_bytes(), "é"),
             (Some("iso-8859-1"), b"\xe9".as_slice(), "é"),
             (Some("Windows-1252"), b"\x80".as_slice(), "€"),
             (Some("shift_jis"), b"\x93\xfa\x96\x7b".as_slice(), "日本"),

@@ -27,7 +27,7 @@ pub(crate) fn assemble(parts: Vec<Part<'_>>, defects: &mut Defects) -> Content {
     let mut attachments = Vec::new();
     for part in parts {
         let disposition = Parameterised::parse(&part.headers.source("content-disposition").unwrap_or_default());
-        let filename = disposition.get("filename").or_else(|| part.content_type.get("name"));
+        let filename = filename(&part.content_type, &disposition);
         let encoding = part
             .headers
             .source("content-transfer-encoding")
@@ -42,6 +42,17 @@ pub(crate) fn assemble(parts: Vec<Part<'_>>, defects: &mut Defects) -> Content {
         }
     }
     join(passages, attachments)
+}
+
+/// The name of a part's file: where RFC 2183 has it, else where it was before, else where some programs put it.
+fn filename(content_type: &Parameterised, disposition: &Parameterised) -> Option<String> {
+    let misplaced = || {
+        // in a form it is the name of the field
+        let is_form = disposition.value == "form-data";
+        disposition.get("name").filter(|_| !is_form)
+    };
+    let stated = disposition.get("filename").or_else(|| content_type.get("name"));
+    stated.or_else(misplaced).map(|name| name.replace('\t', " "))
 }
 
 /// The passage that a body part with this place belongs to: the last one, if both are of one alternative.

@@ -177,7 +177,7 @@ const ENTITY_MAX: usize = 32;
 
 /// Replaces entities that end in `;`; anything else stays as it is.
 ///
-/// Numbers of C1 control characters mean those of windows-1252 (HTML standard, section 13.2.5.80).
+/// Numbers of C1 control characters mean those of windows-1252, and zero means U+FFFD (HTML standard, section 13.2.5.80).
 pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -187,14 +187,17 @@ pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     while let Some(start) = memchr(b'&', rest.as_bytes()) {
         decoded.push_str(&rest[..start]);
         let entity = entity(&rest[start..]);
+        rest = &rest[start + entity.len()..];
         let from = decoded.len();
         // copies what is no entity
         add_html_token(&mut decoded, entity.as_bytes(), false);
-        if let Some(c @ '\u{80}'..='\u{9f}') = decoded[from..].chars().next() {
-            decoded.truncate(from);
-            decoded.push_str(&charset::windows_1252(&[c as u8]));
-        }
-        rest = &rest[start + entity.len()..];
+        let stands_for = match decoded[from..].chars().next() {
+            Some('\0') => char::REPLACEMENT_CHARACTER.into(),
+            Some(c @ '\u{80}'..='\u{9f}') => charset::windows_1252(&[c as u8]),
+            _ => continue,
+        };
+        decoded.truncate(from);
+        decoded.push_str(&stands_for);
     }
     decoded.push_str(rest);
     Cow::Owned(decoded)
@@ -271,6 +274,7 @@ mod tests {
             ("&amp;amp;", "&amp;"),
             ("&#xD800;&#x110000;", "\u{fffd}\u{fffd}"),
             ("&#128;&#x96;\u{85}", "€–\u{85}"),
+            ("a&#0;b", "a\u{fffd}b"),
             ("é&é;", "é&é;"),
         ] {
             assert_eq!(decode_entities(text), decoded, "{text:?}");

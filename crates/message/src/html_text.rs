@@ -21,9 +21,14 @@ struct Page {
     text: String,
     line_ends: usize,
     space: bool,
-    bullet: bool,
+    /// What a list item begins with, until its first word.
+    marker: Option<String>,
+    /// The lists that are open; how many items an ordered one has so far.
+    lists: Vec<Option<usize>>,
     /// How many `pre` elements are open.
     preformatted: usize,
+    /// Whether a line end now would be the one that may follow `<pre>` and is not shown.
+    at_pre_start: bool,
     /// The outermost element that is not shown, and how many of its kind are open inside it, itself included.
     hidden: Option<(String, usize)>,
 }
@@ -45,13 +50,25 @@ impl Page {
             "br" => self.line_ends += 1,
             "li" => {
                 self.block(1);
-                self.bullet = true;
+                self.marker = Some(match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{number}. ")
+                    }
+                    _ => "- ".into(),
+                });
             }
             "td" | "th" => self.space = true,
             _ => self.block(margin(name)),
         }
-        if name == "pre" {
-            self.preformatted += 1;
+        match name {
+            "pre" => {
+                self.preformatted += 1;
+                self.at_pre_start = true;
+            }
+            "ul" => self.lists.push(None),
+            "ol" => self.lists.push(Some(0)),
+            _ => {}
         }
     }
 
@@ -64,8 +81,12 @@ impl Page {
             return;
         }
         self.block(margin(name));
-        if name == "pre" {
-            self.preformatted = self.preformatted.saturating_sub(1);
+        match name {
+            "pre" => self.preformatted = self.preformatted.saturating_sub(1),
+            "ul" | "ol" => {
+                self.lists.pop();
+            }
+            _ => {}
         }
     }
 
@@ -78,9 +99,11 @@ impl Page {
             return;
         }
         for c in text.chars() {
+            let at_pre_start = std::mem::take(&mut self.at_pre_start);
             match c {
+                '\n' if at_pre_start => {}
+                '\r' if self.preformatted > 0 => self.at_pre_start = at_pre_start,
                 '\n' if self.preformatted > 0 => self.line_ends += 1,
-                '\r' if self.preformatted > 0 => {}
                 c if c.is_whitespace() && self.preformatted == 0 => self.space = true,
                 c => self.push(c),
             }
@@ -93,8 +116,8 @@ impl Page {
         } else if !self.text.is_empty() && self.space {
             self.text.push(' ');
         }
-        if std::mem::take(&mut self.bullet) {
-            self.text.push_str("- ");
+        if let Some(marker) = self.marker.take() {
+            self.text.push_str(&marker);
         }
         self.line_ends = 0;
         self.space = false;
@@ -177,7 +200,8 @@ mod tests {
             ("<table><caption>t</caption><tr><th>a</th></tr></table>", "t\na"),
             ("<select><option>a<option>b</select>", "a\nb"),
             ("<h1>a</h1><hr><blockquote>b</blockquote>", "a\n\nb"),
-            ("<ol><li>a<ul><li>b</ul><li>c</ol>", "- a\n\n- b\n\n- c"),
+            ("<ol><li>a<ul><li>b</ul><li>c</ol><li>d", "1. a\n\n- b\n\n2. c\n\n- d"),
+            ("<pre>\n a\n</pre><pre>\r\n\r\nb</pre>", " a\n\n\nb"),
             ("<a href='https://x.test'>click</a>", "click"),
             ("1 &lt; 2 < 3", "1 < 2 < 3"),
         ] {

@@ -283,7 +283,7 @@ mod tests {
                 "<a href='/rel'><a href='javascript:x'><a href='#a'><link href='https://no.test'>",
                 vec![],
             ),
-            ("<a href='https://'><a href='https://x.test/&#0;'>", vec![]),
+            ("<a href='https://'><a href='https://x.test/&#1;'>", vec![]),
             ("<!-- <a href='https://no.test'> -->", vec![]),
             ("<base href='https://no.test/'><a href='b'>", vec![]),
             (

@@ -24,12 +24,14 @@ pub(crate) fn first(source: &str) -> Option<String> {
     parse(source).into_iter().next()
 }
 
-/// An id without brackets and white space: both may stand in it by the obsolete syntax only (RFC 5322 section 4.5.4).
+/// An id without brackets, and without white space unless it is quoted: the obsolete syntax allows it between the
+/// tokens (RFC 5322 section 4.5.4).
 fn clean(id: &str) -> Option<String> {
-    let id: String = id
-        .chars()
-        .filter(|c| !c.is_whitespace() && !"<>".contains(*c))
-        .collect();
+    let id = id.trim_matches(|c: char| c.is_whitespace() || c == '<' || c == '>');
+    if id.contains('"') {
+        return Some(id.to_owned());
+    }
+    let id: String = id.chars().filter(|c| !c.is_whitespace()).collect();
     (!id.is_empty()).then_some(id)
 }
 
@@ -46,6 +48,7 @@ mod tests {
             ("<open@x", vec!["open@x"]),
             ("< a@x >", vec!["a@x"]),
             ("<1234 @ local .test>", vec!["1234@local.test"]),
+            ("<\"a b\"@x>", vec!["\"a b\"@x"]),
             ("Your message of Monday <a@x>", vec!["a@x"]),
             ("Re: your message a@x", vec!["a@x"]),
             ("Your message of Monday", vec![]),

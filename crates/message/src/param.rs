@@ -16,7 +16,7 @@ pub(crate) struct Parameterised {
 struct Parameter {
     /// In lowercase.
     name: String,
-    /// Unquoted, with what may be a comment after it: mail has unquoted names like `report (1).pdf`.
+    /// Unquoted; if it was not quoted, with what may be a comment after it: mail has names like `report (1).pdf`.
     value: String,
     /// Octets of the value before that.
     token_len: usize,
@@ -28,16 +28,16 @@ impl Parameterised {
         let mut segments = split_segments(source).into_iter();
         let value = first_token(&segments.next().unwrap_or_default().text);
         let parameters = segments.filter_map(|segment| {
-            let (name, value) = segment.text.split_at_checked(segment.equals?)?;
+            let equals = segment.equals?;
+            let (name, value) = (segment.text.get(..equals)?, segment.text.get(equals + 1..)?);
             let unquoted = segment.text.get(segment.quoted..)?;
-            let after = unquoted
-                .find(" (")
-                .or_else(|| unquoted.find("\t("))
-                .map(|at| unquoted.len() - at);
+            let comment = unquoted.find(" (").or_else(|| unquoted.find("\t("));
+            let token = &value[..value.len() - comment.map_or(0, |at| unquoted.len() - at)];
+            let is_quoted = segment.quoted > equals + 1;
             Some(Parameter {
                 name: name.trim().to_ascii_lowercase(),
-                token_len: value[1..value.len() - after.unwrap_or(0)].trim().len(),
-                value: value[1..].trim().to_owned(),
+                token_len: token.trim().len(),
+                value: if is_quoted { token } else { value }.trim().to_owned(),
             })
         });
         Self {
@@ -74,6 +74,9 @@ impl Parameterised {
         pieces.sort_by_key(|piece| piece.number);
         pieces.dedup_by_key(|piece| piece.number);
         let first = pieces.first()?;
+        if first.number > 0 && self.plain(name).is_some() {
+            return None; // the rest of a name is worth less than another name
+        }
         let (label, first_value) = if first.is_encoded {
             split_charset(first.value)
         } else {
@@ -247,6 +250,9 @@ mod tests {
             ("a; filename*=klingon''%C3%A9", Some("é")),
             ("a; filename*=utf-8''a%0D%0Ab", Some("a  b")),
             ("a; filename*0=one; filename*0=1; filename*1=two", Some("onetwo")),
+            ("a; filename*1=two; filename=plain", Some("plain")),
+            ("a; filename*1=two", Some("two")),
+            (r#"a; (b) filename (c) = "x.txt" (d)"#, Some("x.txt")),
             ("a; filename*x=1", None),
             ("a; filename=", None),
             ("a; filename", None),
