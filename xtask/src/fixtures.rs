@@ -14,14 +14,17 @@ use crate::repository;
 /// A generated message: its file name without extension, and its bytes.
 type Fixture = (&'static str, fn() -> Vec<u8>);
 
-const FIXTURES: [Fixture; 9] = [
+const FIXTURES: [Fixture; 12] = [
     ("address-list-huge", address_list_huge),
     ("attachment-binary", attachment_binary),
     ("body-huge-line", body_huge_line),
     ("charset-undeclared", charset_undeclared),
     ("empty", Vec::new),
+    ("headers-iso-2022-jp", headers_iso_2022_jp),
     ("headers-latin-1", headers_latin_1),
+    ("headers-many", headers_many),
     ("links-galore", links_galore),
+    ("nested-deep", nested_deep),
     ("nul-bytes", nul_bytes),
     ("parts-many", parts_many),
 ];
@@ -107,6 +110,21 @@ fn headers_latin_1() -> Vec<u8> {
     raw
 }
 
+/// ISO-2022-JP in header fields without encoded words, escapes and all.
+fn headers_iso_2022_jp() -> Vec<u8> {
+    [headers("\x1b$BF|K\\\x1b(B", ""), b"x\r\n".to_vec()].concat()
+}
+
+/// 1,006 header fields, of which 1,000 are read: a Cc that comes later is not seen, nor is the type.
+fn headers_many() -> Vec<u8> {
+    let mut fields = String::new();
+    for n in 0..996 {
+        write!(fields, "X-{n}: {n}\r\n").expect("a String takes everything");
+    }
+    fields.push_str("Cc: late@example.test\r\nContent-Type: text/html\r\n");
+    [headers("Many header fields", &fields), b"<p>x</p>\r\n".to_vec()].concat()
+}
+
 /// 100 links in HTML, each also in the plain text, and 100 more there.
 fn links_galore() -> Vec<u8> {
     let mut raw = headers(
@@ -121,6 +139,23 @@ fn links_galore() -> Vec<u8> {
         write!(html, "<a href='https://example.test/{n}?a=1&amp;b=2'>{n}</a>").expect("a String takes everything");
     }
     raw.extend(format!("--b\r\n\r\n{plain}\r\n--b\r\nContent-Type: text/html\r\n\r\n{html}\r\n--b--\r\n").into_bytes());
+    raw
+}
+
+/// 103 multiparts inside each other, each with a text before the next one; the deepest are left unparsed.
+fn nested_deep() -> Vec<u8> {
+    let mut raw = headers(
+        "A deep message",
+        "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b0\r\n",
+    );
+    for n in 0..102 {
+        raw.extend(format!("--b{n}\r\n\r\n{n}\r\n--b{n}\r\n").into_bytes());
+        raw.extend(format!("Content-Type: multipart/mixed; boundary=b{}\r\n\r\n", n + 1).into_bytes());
+    }
+    raw.extend(b"--b102\r\n\r\ndeepest\r\n");
+    for n in (0..=102).rev() {
+        raw.extend(format!("--b{n}--\r\n").into_bytes());
+    }
     raw
 }
 
