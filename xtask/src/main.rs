@@ -5,6 +5,7 @@
 mod bench;
 mod ci;
 mod fixtures;
+mod fuzz;
 mod interop;
 mod load;
 mod probe;
@@ -58,6 +59,8 @@ enum Command {
     Load(load::Options),
     /// Measure the release server beside Postfix smtp-sink, with smtp-source as the load
     Bench(bench::Options),
+    /// Run the fuzz targets under libFuzzer; needs a nightly compiler and cargo-fuzz
+    Fuzz(fuzz::Options),
     /// Run everything that must pass before a change lands
     Ci,
 }
@@ -83,6 +86,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Probe(options) => probe::run(options),
         Command::Load(options) => load::run(options),
         Command::Bench(options) => bench::run(options),
+        Command::Fuzz(options) => fuzz::run(options),
         Command::Ci => ci::run(),
     }
 }
