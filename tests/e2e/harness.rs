@@ -9,6 +9,7 @@ pub(crate) mod server;
 pub(crate) mod shape;
 pub(crate) mod socket;
 pub(crate) mod sse;
+pub(crate) mod tls;
 
 pub(crate) use http::Answer;
 pub(crate) use server::{API_KEY, TestServer};

@@ -11,6 +11,7 @@ mod emails;
 mod encrypted;
 mod gate;
 mod harness;
+mod https;
 mod idempotency;
 mod inboxes;
 mod key;

@@ -22,8 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Daemon {
     /// Where SMTP listens.
     pub(crate) smtp: SocketAddr,
+    /// Where SMTP listens with TLS from the first byte, if it does.
+    pub(crate) smtp_tls: Option<SocketAddr>,
     /// Where HTTP listens.
     pub(crate) http: SocketAddr,
+    /// Where HTTPS listens, if it does.
+    pub(crate) https: Option<SocketAddr>,
     /// The API key.
     pub(crate) key: String,
     /// From the start of the process until it answered that it is ready.
@@ -92,16 +96,19 @@ impl Daemon {
         process.said.wait_for("\n  API key ", &process.logged);
         let said = process.said.text();
         let address = |name: &str| {
-            let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name));
-            let line = line.unwrap_or_else(|| panic!("{name} in {said}"));
-            line.trim_start().trim_start_matches("http://").parse().unwrap()
+            let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
+            let line = line.trim_start().trim_start_matches("http://");
+            Some(line.trim_start_matches("https://").parse().unwrap())
         };
-        let (smtp, http) = (address("SMTP "), address("HTTP "));
+        let must = |name| address(name).unwrap_or_else(|| panic!("{name} in {said}"));
+        let (smtp, http) = (must("SMTP "), must("HTTP "));
         let ready = http::send("GET", &format!("http://{http}/health/ready"), &[], b"");
         let _ = ready.expect_status(200);
         Self {
             smtp,
+            smtp_tls: address("SMTPS "),
             http,
+            https: address("HTTPS "),
             key: key_of(home, variables),
             ready_after: began.elapsed(),
             process,
@@ -160,6 +167,11 @@ impl Daemon {
     pub(crate) fn kill(self) -> Ended {
         kill_process(self.process.pid, Signal::KILL).unwrap();
         self.wait()
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn said(&self) -> String {
+        self.process.said.text()
     }
 
     /// Waits until the log holds the text.

@@ -4,6 +4,7 @@
 
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]
 mod daemon;
+mod encryption;
 #[path = "../e2e/harness/http.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]
 mod http;
@@ -16,4 +17,7 @@ mod restart;
 mod secrecy;
 mod start;
 mod stop;
+#[path = "../e2e/harness/tls.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use other parts")]
+mod tls;
 mod trouble;

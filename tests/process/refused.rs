@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::daemon::{Daemon, Ended, command, run};
+use crate::tls::Pair;
 
 /// A start that must fail, with nothing in the log but errors.
 fn refused(home: &Path, variables: &[(&str, &str)]) -> Ended {
@@ -170,6 +171,88 @@ fn production_must_be_told_its_domains_and_strict_mode_its_key() {
         );
     }
     assert_eq!(ended.logged.lines().count(), 2, "{}", ended.logged);
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named_with_the_reason() {
+    let home = tempfile::tempdir().unwrap();
+    let (pair, other) = (Pair::new(&["localhost"]), Pair::new(&["localhost"]));
+    let encrypted = pair.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let [chain, key] = ["chain.pem", "key.pem"].map(|name| home.path().join(name));
+    for (chain_text, key_text, expected) in [
+        ("", pair.key.as_str(), "{chain}: no certificate in PEM form is in it"),
+        (
+            &pair.chain[..100],
+            &pair.key,
+            "{chain}: broken PEM: a section has no END line",
+        ),
+        (&pair.chain, "", "{key}: no private key in PEM form is in it"),
+        (
+            &pair.chain,
+            &encrypted,
+            "{key}: the private key is encrypted; a server needs it without a passphrase",
+        ),
+        (
+            &pair.chain,
+            &other.key,
+            "{key}: is not the key of the first certificate in {chain}",
+        ),
+    ] {
+        fs::write(&chain, chain_text).unwrap();
+        fs::write(&key, key_text).unwrap();
+        let expected = expected.replace("{chain}", chain.to_str().unwrap());
+        let expected = expected.replace("{key}", key.to_str().unwrap());
+        let said = line(home.path(), &files(&chain, &key));
+        assert_eq!(
+            said,
+            format!("{expected}; SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH name the files")
+        );
+    }
+    let missing = home.path().join("missing.pem");
+    for (chain, key) in [(&missing, &key), (&chain, &missing)] {
+        let said = line(home.path(), &files(chain, key));
+        let start = format!("{}: cannot be read: No such file or directory", missing.display());
+        assert!(said.starts_with(&start), "{said}");
+    }
+}
+
+fn files<'a>(chain: &'a Path, key: &'a Path) -> [(&'static str, &'a str); 2] {
+    [
+        ("TLS_CERT_PATH", chain.to_str().unwrap()),
+        ("TLS_KEY_PATH", key.to_str().unwrap()),
+    ]
+}
+
+#[test]
+fn a_local_authority_that_was_damaged_is_named_and_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let own = [("TLS_SELF_SIGNED", "true")];
+    Daemon::start(home.path(), &own).stop();
+    let key = home.path().join("data/tls/authority-key.pem");
+    fs::write(&key, "damaged").unwrap();
+    let said = line(home.path(), &own);
+    let start = "local certificate authority: ./data/tls/authority-key.pem: no private key in PEM form is in it";
+    assert!(said.starts_with(start), "{said}");
+    assert_eq!(fs::read(&key).unwrap(), b"damaged");
+}
+
+#[test]
+fn tls_without_a_certificate_names_the_two_ways_to_one() {
+    let home = tempfile::tempdir().unwrap();
+    let variables = [("SMTP_TLS_PORT", "0"), ("SERVER_HTTPS_ENABLED", "true")];
+    let ended = refused(home.path(), &variables);
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    let lines: Vec<_> = ended.logged.lines().collect();
+    for (line, (name, _)) in lines.iter().zip(variables) {
+        assert!(
+            line.starts_with(&format!("SVC_{name}: needs a certificate: ")),
+            "{line}"
+        );
+        for way in ["SVC_TLS_CERT_PATH", "SVC_TLS_KEY_PATH", "SVC_TLS_SELF_SIGNED=true"] {
+            assert!(line.contains(way), "{line}");
+        }
+    }
+    assert_eq!(lines.len(), variables.len(), "{lines:?}");
 }
 
 #[test]

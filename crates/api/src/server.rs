@@ -84,11 +84,13 @@ impl HttpServer {
         }
     }
 
-    /// The next connection, once there is a place for it; until then it waits with the system.
+    /// The next connection, once there is a place for it; those behind it wait with the system.
+    ///
+    /// It comes before its place: listeners that hold places for nobody would starve each other.
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+        let (stream, peer) = self.socket.accept().await?;
         let place = Arc::clone(&self.api.places).acquire_owned().await;
         let place = place.expect("nobody closes the semaphore");
-        let (stream, peer) = self.socket.accept().await?;
         // A socket for both kinds of addresses shows IPv4 ones as IPv6: one client is one address.
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         Ok((stream, peer, place))
