@@ -4,23 +4,30 @@ use std::io;
 use std::sync::Arc;
 
 use restante_envelope::{SigningKey, WireProfile};
-use restante_inbox::{Budget, CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, Parts, SealKeys};
+use restante_inbox::{
+    Budget, Content, CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, ListRequest, Parts, SealKeys, Source,
+};
 use restante_ingest::{Ingest, IngestLimits, IngestParts, connection};
 use restante_model::{Domain, Timestamp};
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
+
+/// What a client is connected by.
+pub(crate) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Wire for S {}
 
 /// What the two ends hold of what the other has not read.
 const PIPE_BYTES: usize = 4096;
 
 pub(crate) struct Fixture {
-    ingest: Ingest,
+    pub(crate) ingest: Arc<Ingest>,
     pub(crate) inboxes: Inboxes,
     /// Tells the server to stop.
     pub(crate) stop: CancellationToken,
@@ -29,13 +36,18 @@ pub(crate) struct Fixture {
 
 /// The client's end.
 pub(crate) struct Client {
-    stream: BufReader<DuplexStream>,
+    stream: BufReader<Box<dyn Wire>>,
     began: Instant,
 }
 
 impl Fixture {
     /// A server with the inbox `bob@restante.test` and the limits of production.
     pub(crate) async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// The same with other parts.
+    pub(crate) async fn with(change: impl FnOnce(&mut IngestParts)) -> Self {
         let data = tempfile::tempdir().unwrap();
         let stamp = Stamp {
             profile: "service".into(),
@@ -65,16 +77,18 @@ impl Fixture {
             max_message_bytes: 1000,
             ..SessionConfig::default()
         };
+        let mut parts = IngestParts {
+            inboxes: inboxes.clone(),
+            clock,
+            session,
+            limits: IngestLimits::default(),
+            tls: None,
+            authenticator: None,
+            proxy_networks: Vec::new(),
+        };
+        change(&mut parts);
         Self {
-            ingest: Ingest::new(IngestParts {
-                inboxes: inboxes.clone(),
-                clock,
-                session,
-                limits: IngestLimits::default(),
-                tls: None,
-                authenticator: None,
-                proxy_networks: Vec::new(),
-            }),
+            ingest: Arc::new(Ingest::new(parts)),
             inboxes,
             stop: CancellationToken::new(),
             _data: data,
@@ -94,13 +108,36 @@ impl Fixture {
     ) -> (io::Result<()>, T) {
         let (server, client) = tokio::io::duplex(pipe_bytes);
         let peer = "192.0.2.1:40000".parse().unwrap();
-        let client = Client {
-            stream: BufReader::new(client),
-            began: Instant::now(),
-        };
+        let client = Client::over(client);
         tokio::join!(
             connection::serve(server, peer, None, &self.ingest, &self.stop),
             act(client)
+        )
+    }
+}
+
+impl Fixture {
+    /// The first email of an inbox: its parsed content, and its source with the trace field.
+    pub(crate) async fn stored(&self, address: &str) -> (serde_json::Value, String) {
+        let inbox = self.inboxes.find(address).await.unwrap();
+        let request = ListRequest {
+            before: None,
+            limit: 1,
+            include_content: true,
+        };
+        let email = self.inboxes.list(&inbox, &request).await.unwrap().emails.remove(0);
+        let Content::Plain {
+            parsed: Some(parsed), ..
+        } = email.content
+        else {
+            panic!("a plain inbox")
+        };
+        let Source::Plain(raw) = self.inboxes.raw(&inbox, email.id).await.unwrap() else {
+            panic!("a plain inbox")
+        };
+        (
+            serde_json::from_slice(&parsed).unwrap(),
+            String::from_utf8(raw.to_vec()).unwrap(),
         )
     }
 }
@@ -120,9 +157,24 @@ fn policy() -> InboxPolicy {
 }
 
 impl Client {
+    /// A client at this end of a connection that begins now.
+    pub(crate) fn over(stream: impl Wire + 'static) -> Self {
+        Self {
+            stream: BufReader::new(Box::new(stream)),
+            began: Instant::now(),
+        }
+    }
+
+    /// The connection, of which all that came has been read.
+    pub(crate) fn into_stream(self) -> Box<dyn Wire> {
+        assert_eq!(self.stream.buffer(), b"", "all is read");
+        self.stream.into_inner()
+    }
+
     /// Sends bytes as they are.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes).await
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
     }
 
     /// The last line of the next reply.
@@ -147,6 +199,15 @@ impl Client {
     pub(crate) async fn greet(&mut self) {
         assert!(self.reply().await.starts_with("220 "));
         self.say("EHLO client.test", "250 ").await;
+    }
+
+    /// A whole message for bob, and the last line of what is said to it.
+    pub(crate) async fn deliver(&mut self) -> String {
+        self.say("MAIL FROM:<a@sender.test>", "250 ").await;
+        self.say("RCPT TO:<bob@restante.test>", "250 ").await;
+        self.say("DATA", "354 ").await;
+        self.send(b"a message\r\n.\r\n").await.unwrap();
+        self.reply().await
     }
 
     /// Everything up to DATA.

@@ -1,8 +1,12 @@
-//! One connection on paused time: deadlines, stopping, closing.
+//! One connection, mostly on paused time: deadlines, encryption, the rate, stopping, closing.
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod announcing;
+mod authenticating;
 mod deadlines;
+mod encryption;
 mod fixture;
+mod rate;
+mod starttls;
 mod stopping;
