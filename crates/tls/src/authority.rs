@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,11 +83,13 @@ impl LocalAuthority {
     /// Names that no certificate can hold are left out.
     pub fn new(directory: PathBuf, names: impl IntoIterator<Item = Domain>) -> Self {
         let given = names.into_iter().map(|name| name.to_string());
-        let all = std::iter::once("localhost".to_owned()).chain(given);
-        let mut names: Vec<_> = all.filter_map(|name| ServerName::try_from(name).ok()).collect();
-        names.push(ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST)));
-        names.push(ServerName::from(std::net::IpAddr::from(Ipv6Addr::LOCALHOST)));
-        names.dedup();
+        let all = given.chain(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+        let mut names = Vec::new();
+        for name in all.filter_map(|name| ServerName::try_from(name).ok()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         Self { directory, names }
     }
 
@@ -329,6 +330,14 @@ mod tests {
         for name in ["other.test", "x.example.test", "127.0.0.2"] {
             assert!(!is_trusted_as(&authority, name).await, "{name}");
         }
+    }
+
+    #[test]
+    fn each_name_is_there_once() {
+        let names = ["localhost", "a.test", "A.TEST"].map(|name| Domain::parse(name).unwrap());
+        let authority = LocalAuthority::new("tls".into(), names);
+        let names: Vec<_> = authority.names.iter().map(ServerName::to_str).collect();
+        assert_eq!(names, ["localhost", "a.test", "127.0.0.1", "::1"]);
     }
 
     #[test]
