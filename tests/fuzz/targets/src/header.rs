@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use restante_model::Timestamp;
+use restante_model::{SessionFacts, Timestamp, TlsFacts};
 
 use crate::{head, promise};
 
@@ -43,6 +43,7 @@ const WORD_CHARACTERS: usize = 10;
 /// - A text that was encoded as RFC 2047 or RFC 2231 has it does not come back.
 /// - A date that was written as RFC 5322 has it is another moment.
 /// - An id in angle brackets is another id.
+/// - The trace field that is made of what a client said has a line of the client's, or one that is too long.
 pub fn run(input: &[u8]) {
     let (head, value) = head::split::<HEAD>(input);
     as_it_stands(FIELDS[usize::from(head[0]) % FIELDS.len()], value);
@@ -51,6 +52,7 @@ pub fn run(input: &[u8]) {
     parameters(&text);
     date(value);
     id(&text);
+    received(&text);
 }
 
 /// Each line after the first is folded, so that all of the value belongs to the field.
@@ -141,4 +143,39 @@ fn id(text: &str) {
     let message = promise::kept(format!("Message-ID: <{id}>\r\nReferences: <{id}>\r\n <{id}>\r\n\r\n").as_bytes());
     assert_eq!(message.message_id.as_ref(), Some(&id));
     assert_eq!(message.references, [id.clone(), id]);
+}
+
+/// Octets of a line, at most, its CRLF included (RFC 5322 section 2.1.1).
+const LINE_MAX: usize = 1_000;
+
+/// All that the trace field shows is what a client may have chosen.
+fn received(text: &str) {
+    let tls = TlsFacts {
+        version: text.into(),
+        cipher: text.into(),
+    };
+    let facts = SessionFacts {
+        peer: ([192, 0, 2, 7], 40_000).into(),
+        helo: text.into(),
+        protocol: text.into(),
+        tls: Some(tls),
+        reverse_path: text.into(),
+        forward_path: text.into(),
+        received_at: Timestamp::from_unix_ms(1_769_341_276_000),
+    };
+    let field = restante_message::trace(&facts, text, text);
+    for (number, line) in field.split_inclusive("\r\n").enumerate() {
+        let content = line.strip_suffix("\r\n").expect("a line ends with CRLF");
+        let start = if number == 0 { "Received: " } else { "\t" };
+        let said = content
+            .strip_prefix(start)
+            .unwrap_or_else(|| panic!("{content:?} begins a field of its own"));
+        assert!(
+            line.len() <= LINE_MAX && !said.contains(char::is_control),
+            "{content:?}"
+        );
+    }
+    let message = promise::kept(&[field.as_bytes(), b"\r\nbody"].concat());
+    let names: Vec<&str> = message.headers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names, message.text.as_deref()), (vec!["received"], Some("body")));
 }
