@@ -1,5 +1,7 @@
 //! SPF (RFC 7208): may this client send for the domain of the reverse-path?
 
+mod terms;
+
 use std::net::IpAddr;
 
 use mail_auth::common::parse::TxtRecordParser as _;
@@ -118,13 +120,15 @@ async fn record(dns: &Dns, domain: &DomainName) -> Result<Vec<u8>, (SpfVerdict, 
             format!("{domain} has several SPF records, and only one is allowed"),
         ));
     }
-    match Spf::parse(&record) {
-        Ok(_) => Ok(record),
-        Err(_) => Err((
-            SpfVerdict::Permerror,
-            format!("the SPF record of {domain} is malformed: {}", shown_bytes(&record)),
-        )),
+    if let Some(term) = terms::malformed(&record) {
+        let details = format!("the SPF record of {domain} is malformed at {}", shown(term));
+        return Err((SpfVerdict::Permerror, details));
     }
+    if Spf::parse(&record).is_err() {
+        let details = format!("the SPF record of {domain} is malformed: {}", shown_bytes(&record));
+        return Err((SpfVerdict::Permerror, details));
+    }
+    Ok(record)
 }
 
 /// RFC 7208 section 4.5: the version, then a space or the end.
