@@ -1,6 +1,7 @@
 //! The resolver below all checks: which servers it asks, and how long it waits.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,12 @@ use mail_auth::hickory_resolver::TokioResolver;
 use mail_auth::hickory_resolver::config::{
     ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
+use mail_auth::hickory_resolver::net::NetError;
 use mail_auth::hickory_resolver::net::runtime::TokioRuntimeProvider;
 use mail_auth::hickory_resolver::system_conf::read_system_conf;
 
+/// Where DNS servers listen.
+const DNS_PORT: u16 = 53;
 /// Answers that are remembered, each for as long as its record says.
 const CACHED_ANSWERS: u64 = 4096;
 /// Longest time that an answer is remembered, whatever its record says: a test that changes a zone waits no longer.
@@ -42,8 +46,18 @@ pub(crate) fn build(server: Option<SocketAddr>, timeout: Duration) -> Result<Tok
 
 /// The system's servers, without its search list: every name here is absolute.
 fn system_servers() -> Result<ResolverConfig, ResolverError> {
-    let (config, _) = read_system_conf().map_err(|error| ResolverError::System(error.to_string()))?;
-    Ok(ResolverConfig::from_parts(None, vec![], config.name_servers().to_vec()))
+    let servers = match read_system_conf() {
+        Ok((config, _)) => config.name_servers().to_vec(),
+        Err(error) if names_no_server(&error) => vec![name_server(SocketAddr::from((Ipv4Addr::LOCALHOST, DNS_PORT)))],
+        Err(error) => return Err(ResolverError::System(error.to_string())),
+    };
+    Ok(ResolverConfig::from_parts(None, vec![], servers))
+}
+
+/// Without a file, or without a server in it, the system's own resolver asks this machine (`resolv.conf(5)`);
+/// a server that is started without a network must start all the same.
+fn names_no_server(error: &NetError) -> bool {
+    matches!(error, NetError::Io(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::Other))
 }
 
 fn name_server(server: SocketAddr) -> NameServerConfig {
@@ -84,4 +98,20 @@ fn no_tls() -> rustls::ClientConfig {
         .expect("the provider has the cipher suites of TLS 1.2 and 1.3")
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_configuration_that_cannot_be_read_is_an_error() {
+        let error = |kind: io::ErrorKind| NetError::from(io::Error::from(kind));
+        assert!(names_no_server(&error(io::ErrorKind::NotFound)));
+        assert!(names_no_server(&NetError::from(io::Error::other(
+            "no nameservers found in config"
+        ))));
+        assert!(!names_no_server(&error(io::ErrorKind::PermissionDenied)));
+        assert!(!names_no_server(&NetError::Timeout));
+    }
 }
