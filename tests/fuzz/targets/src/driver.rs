@@ -1,5 +1,6 @@
 //! A driver without sockets: it answers what the session asks from a script, and writes all down.
 
+use std::fmt;
 use std::sync::Arc;
 
 use restante_model::{ForwardPath, TlsFacts};
@@ -22,13 +23,25 @@ pub(crate) struct Script {
 }
 
 /// What came of it.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) output: Vec<u8>,
     /// What the session asked, in order.
     pub(crate) asked: Vec<Question>,
     pub(crate) accepted: Vec<Transaction>,
     pub(crate) closed: Option<CloseReason>,
+}
+
+impl fmt::Debug for Outcome {
+    /// The output as text, as one reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outcome")
+            .field("output", &self.output.escape_ascii().to_string())
+            .field("asked", &self.asked)
+            .field("accepted", &self.accepted)
+            .field("closed", &self.closed)
+            .finish()
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
