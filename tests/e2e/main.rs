@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+mod authentication;
 mod creation;
 mod dialogues;
 mod dice;
