@@ -218,6 +218,13 @@ impl Client {
         self.say("DATA", "354 ").await;
     }
 
+    /// What comes until the connection ends, however it ends.
+    pub(crate) async fn heard(&mut self) -> String {
+        let mut heard = Vec::new();
+        let _ = self.stream.read_to_end(&mut heard).await;
+        String::from_utf8(heard).unwrap()
+    }
+
     /// What comes until the server closes, and how many seconds after the connection began that was.
     pub(crate) async fn rest(&mut self) -> (String, u64) {
         let mut rest = String::new();
