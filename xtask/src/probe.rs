@@ -139,16 +139,17 @@ impl Own {
 /// A server for each need; every line is run, then they must stop in order.
 fn probe_our_own(lines: &[Line]) -> Result<()> {
     let usual = Own::start(&[])?;
-    let idle = slow::IDLE_MS.to_string();
-    let patient = Own::start(&[("SVC_SMTP_SESSION_TIMEOUT", &idle)])?;
+    let hasty = Own::start(&slow::SHORT_DEADLINES)?;
+    let certified = Own::start(&[("SVC_TLS_SELF_SIGNED", "true"), slow::SHORT_HANDSHAKE])?;
     let rows = run_lines(lines, |needs| match needs {
         Needs::Any | Needs::Time => Ok(&usual.target),
-        Needs::ShortDeadlines => Ok(&patient.target),
-        Needs::Certificate => Err("this server has no certificate"),
+        Needs::ShortDeadlines => Ok(&hasty.target),
+        Needs::Certificate => Ok(&certified.target),
     });
     conclude(&rows).inspect_err(|_| eprintln!("-- last lines of the log\n{}", usual.server.log_tail()))?;
     usual.server.stop()?;
-    patient.server.stop()
+    hasty.server.stop()?;
+    certified.server.stop()
 }
 
 /// Runs all lines, those that wait by nature beside the others, and gives back how each ended, in order.

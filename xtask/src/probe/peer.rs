@@ -147,6 +147,18 @@ impl Peer {
         }
     }
 
+    /// Whether a reply, or the end, waits to be read.
+    pub(crate) fn has_more(&mut self) -> Result<bool> {
+        self.stream.set_nonblocking(true)?;
+        let waits = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false)?;
+        match waits {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Reads so many replies, and into how many reads they came.
     pub(crate) fn replies_in_pieces(&mut self, count: usize) -> Result<(Vec<Reply>, usize)> {
         let (mut bytes, mut pieces) = (Vec::new(), 0);

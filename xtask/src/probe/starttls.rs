@@ -21,11 +21,27 @@ const SAID: &str = "NOOP\r\nMAIL FROM:<probe@sender.test>\r\nEHLO probe.test\r\n
 const ANSWERS: [&str; 5] = ["250", "503", "250", "503", "221"];
 
 pub(super) fn lines() -> Vec<Line> {
-    let line = |name: &str, check: fn(&Target) -> Result<Seen>| Line::new(name, check).with(Needs::Certificate);
+    let line = |name: &str, check: fn(&Target) -> Result<Seen>| {
+        let checked = move |target: &Target| {
+            if is_installed() {
+                check(target)
+            } else {
+                Ok(Seen::skipped(NO_OPENSSL))
+            }
+        };
+        Line::new(name, checked).with(Needs::Certificate)
+    };
     vec![
         line("S6 commands injected behind STARTTLS are never answered", injected),
         line("S6 a session begins anew under TLS", anew),
     ]
+}
+
+const NO_OPENSSL: &str = "the program `openssl` is not installed";
+
+fn is_installed() -> bool {
+    let version = Command::new("openssl").arg("version").stdout(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
 }
 
 fn injected(target: &Target) -> Result<Seen> {
