@@ -11,7 +11,7 @@ use crate::listening::{Log, connect, listen};
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// LOCAL: a health check of the proxy.
 const LOCAL: &[u8] = b"\x20\x00\x00\x00";
-/// PROXY, TCP over IPv6, of 2001:db8::7, with an extension of one byte.
+/// PROXY, TCP over IPv6, of `2001:db8::7`, with an extension of one byte.
 const IPV6: &[u8] = b"\x21\x21\x00\x28\
     \x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x07\
     \x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x19\
