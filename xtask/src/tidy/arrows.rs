@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use cargo_metadata::{DependencyKind, Metadata, Node, NodeDep, Package, PackageId};
 
 use super::Finding;
 use super::table::{IMPURE, NEVER, OWNED, PURE, ROWS, TOPS};
@@ -36,7 +36,8 @@ impl Graph {
             .context("cargo metadata gave no resolved graph")?;
         for node in &resolve.nodes {
             let package = &metadata[&node.id];
-            for dependency in &node.deps {
+            let is_on = |dependency: &&NodeDep| is_switched_on(package, node, &metadata[&dependency.pkg].name);
+            for dependency in node.deps.iter().filter(is_on) {
                 let kinds: BTreeSet<_> = dependency
                     .dep_kinds
                     .iter()
@@ -80,6 +81,33 @@ impl Graph {
         }
         found
     }
+}
+
+/// Whether a dependency is one in fact.
+///
+/// The resolved graph also has optional packages that a weak feature mentions (`ring?/std`), which are never built.
+fn is_switched_on(package: &Package, node: &Node, dependency: &str) -> bool {
+    let mut declared = package
+        .dependencies
+        .iter()
+        .filter(|declared| declared.name == dependency);
+    let asks_for = |part: &String| {
+        let part = part.strip_prefix("dep:").unwrap_or(part);
+        part.split('/').next() == Some(dependency)
+    };
+    let is_asked_for = || {
+        let features = node
+            .features
+            .iter()
+            .filter_map(|feature| package.features.get(feature.as_str()));
+        features.flatten().any(asks_for)
+    };
+    // A package under another name here is left as the graph has it.
+    declared
+        .clone()
+        .any(|declared| !declared.optional || declared.rename.is_some())
+        || declared.next().is_none()
+        || is_asked_for()
 }
 
 fn is_for_tests(kind: DependencyKind) -> bool {
