@@ -1,4 +1,4 @@
-//! Connections: hyper with deadlines of our own, and a graceful end.
+//! Connections: TLS where it is asked for, hyper with deadlines of our own, and a graceful end.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,39 +1,29 @@
 //! A certificate authority of one server, for whoever has no certificate: its certificate is what clients are told to
 //! trust, so it is made once and kept; the server's own certificate is renewed from it.
 
+mod params;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    SanType,
-};
+use rcgen::{Issuer, KeyPair};
 use restante_model::{Clock, Domain, Timestamp};
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use time::OffsetDateTime;
+use zeroize::Zeroizing;
 
 use crate::certificate::{Certificate, CertificateError, CertificateFiles};
 use crate::provider::provider;
 use crate::replace::{PUBLIC, SECRET, replace};
 
 const DAY: Duration = Duration::from_hours(24);
-/// How long an authority is good for: whoever trusts it does so by hand.
-const AUTHORITY_DAYS: u32 = 3650;
-/// How long a server's certificate is good for: some clients refuse more than 397 days, the hour before its making
-/// included.
-const SERVER_DAYS: u32 = 396;
 /// What has less than this left is made anew.
 const RENEW_DAYS: u32 = 30;
-/// Certificates begin a little before they are made, for clients whose clocks are behind.
-const BACKDATED: Duration = Duration::from_hours(1);
-/// The first words of the authority's name. They are in every certificate that has been handed out: they never change.
-const AUTHORITY_NAME: &str = "restante local authority";
 
 /// A certificate authority in a directory, and the names that the server's certificate is for.
 #[derive(Debug, Clone)]
@@ -49,7 +39,7 @@ pub enum Renewal {
     Kept,
     /// It was made, or made anew, by the authority that was there.
     Issued,
-    /// Both were made.
+    /// The authority's certificate was made, too, or made anew: clients must trust it.
     Founded,
 }
 
@@ -113,7 +103,7 @@ impl LocalAuthority {
     /// [`AuthorityError`].
     pub fn renew(&self, now: Timestamp) -> Result<Renewal, AuthorityError> {
         let kept = self.kept_files();
-        let is_founded = !is_missing(&kept.chain) && !is_missing(&kept.key) && lasts(&kept, now)?;
+        let is_founded = !is_missing(&kept.chain) && lasts(&kept, now)?;
         if !is_founded {
             self.found(now)?;
         }
@@ -151,25 +141,35 @@ impl LocalAuthority {
         }
     }
 
-    /// Makes the authority. A certificate without its key is worthless: the key is kept first.
+    /// Makes the authority's certificate, and its key if there is none.
+    ///
+    /// The key stays: the certificate is then one file that is replaced at once, and what was signed stays good.
     fn found(&self, now: Timestamp) -> Result<(), AuthorityError> {
-        let key = self.made(KeyPair::generate())?;
-        let certificate = self.made(authority_params(&key, now).self_signed(&key))?;
         let files = self.kept_files();
-        write(&files.key, &key.serialize_pem(), SECRET)?;
+        if is_missing(&files.key) {
+            let key = self.made(KeyPair::generate())?;
+            write(&files.key, &Zeroizing::new(key.serialize_pem()), SECRET)?;
+        }
+        let key = self.kept_key()?;
+        let certificate = self.made(params::authority(&key, now).self_signed(&key))?;
         write(&files.chain, &certificate.pem(), PUBLIC)
     }
 
     /// Makes the server's certificate, with a key of its own.
     fn issue(&self, now: Timestamp) -> Result<(), AuthorityError> {
+        let authority_key = self.kept_key()?;
+        let authority = Issuer::new(params::authority(&authority_key, now), authority_key);
+        let key = self.made(KeyPair::generate())?;
+        let certificate = self.made(params::server(&self.names, now).signed_by(&key, &authority))?;
+        let key = Zeroizing::new(key.serialize_pem());
+        let both = Zeroizing::new(format!("{}{}", certificate.pem(), *key));
+        write(&self.files().chain, &both, SECRET)
+    }
+
+    fn kept_key(&self) -> Result<KeyPair, AuthorityError> {
         let path = self.kept_files().key;
         let pem = fs::read_to_string(&path).map_err(|source| CertificateError::Read { path, source })?;
-        let authority_key = self.made(KeyPair::from_pem(&pem))?;
-        let authority = Issuer::new(authority_params(&authority_key, now), authority_key);
-        let key = self.made(KeyPair::generate())?;
-        let certificate = self.made(self.server_params(now).signed_by(&key, &authority))?;
-        let both = format!("{}{}", certificate.pem(), key.serialize_pem());
-        write(&self.files().chain, &both, SECRET)
+        self.made(KeyPair::from_pem(&Zeroizing::new(pem)))
     }
 
     /// Whether a client that trusts the authority takes the certificate under every name, now and for a while yet.
@@ -196,16 +196,6 @@ impl LocalAuthority {
             .all(|name| moments.into_iter().all(|moment| takes(name, moment)))
     }
 
-    fn server_params(&self, now: Timestamp) -> CertificateParams {
-        let mut params = params(now, SERVER_DAYS);
-        params.distinguished_name.push(DnType::CommonName, "restante");
-        params.subject_alt_names = self.names.iter().filter_map(alternative_name).collect();
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        params.use_authority_key_identifier_extension = true;
-        params
-    }
-
     fn made<T>(&self, made: Result<T, rcgen::Error>) -> Result<T, AuthorityError> {
         made.map_err(|source| AuthorityError::Make {
             path: self.directory.clone(),
@@ -220,40 +210,6 @@ fn lasts(kept: &CertificateFiles, now: Timestamp) -> Result<bool, AuthorityError
     Ok(authority
         .not_after()
         .is_none_or(|end| now.after(DAY * RENEW_DAYS) < end))
-}
-
-/// The same for the same key, but for its dates: what it signs names the authority as its certificate does.
-fn authority_params(key: &KeyPair, now: Timestamp) -> CertificateParams {
-    let mut params = params(now, AUTHORITY_DAYS);
-    let mark = params.key_identifier(key)[..4]
-        .iter()
-        .fold(0, |mark: u32, byte| (mark << 8) | u32::from(*byte));
-    let name = format!("{AUTHORITY_NAME} {mark:08x}");
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params
-}
-
-fn params(now: Timestamp, days: u32) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params.not_before = date(now) - BACKDATED;
-    params.not_after = date(now.after(DAY * days));
-    params
-}
-
-fn date(moment: Timestamp) -> OffsetDateTime {
-    let seconds = i64::try_from(moment.unix_secs()).expect("a Timestamp is at most the year 9999");
-    OffsetDateTime::from_unix_timestamp(seconds).expect("a Timestamp is at most the year 9999")
-}
-
-fn alternative_name(name: &ServerName<'_>) -> Option<SanType> {
-    match name {
-        ServerName::DnsName(name) => Some(SanType::DnsName(name.as_ref().try_into().ok()?)),
-        ServerName::IpAddress(address) => Some(SanType::IpAddress((*address).into())),
-        _ => None,
-    }
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -273,6 +229,7 @@ mod tests {
 
     use rustls::version::{TLS12, TLS13};
 
+    use super::params::{AUTHORITY_DAYS, SERVER_DAYS};
     use super::*;
     use crate::acceptor::Protocol;
     use crate::testing::{Pair, client, shake};
@@ -303,9 +260,13 @@ mod tests {
     }
 
     async fn is_trusted_as(authority: &LocalAuthority, name: &str) -> bool {
+        is_trusted_by(authority, &trusted(authority), name).await
+    }
+
+    async fn is_trusted_by(authority: &LocalAuthority, trusted: &Pair, name: &str) -> bool {
         let tls = Tls::load(authority.files()).unwrap();
         let acceptor = tls.acceptor(Protocol::Http, Duration::from_secs(10));
-        let client = client(&trusted(authority), &[&TLS12, &TLS13]);
+        let client = client(trusted, &[&TLS12, &TLS13]);
         shake(&acceptor, client, name).await.is_ok()
     }
 
@@ -402,6 +363,20 @@ mod tests {
         assert_eq!(authority.renew(late).unwrap(), Renewal::Founded);
         assert_ne!(trusted(&authority).der, kept);
         assert_eq!(authority.renew(late).unwrap(), Renewal::Kept);
+    }
+
+    /// So after a crash between the two, and when somebody has removed it.
+    #[tokio::test]
+    async fn a_key_without_its_certificate_goes_on() {
+        let root = tempfile::tempdir().unwrap();
+        let authority = authority(root.path(), &[]);
+        authority.renew(now()).unwrap();
+        let handed_out = trusted(&authority);
+        fs::remove_file(authority.certificate_path()).unwrap();
+        assert_eq!(authority.renew(now()).unwrap(), Renewal::Founded);
+        assert_ne!(trusted(&authority).der, handed_out.der);
+        assert!(is_trusted_by(&authority, &handed_out, "localhost").await);
+        assert!(is_trusted_as(&authority, "localhost").await);
     }
 
     #[test]
