@@ -6,4 +6,6 @@ mod clients;
 mod deadlines;
 mod exact_bytes;
 mod limits;
+mod peers;
+mod programs;
 mod recipients;
