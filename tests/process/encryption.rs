@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -162,4 +162,39 @@ fn localhost_is_both_loopback_addresses() {
         let url = format!("http://{}/health/ready", local(server.http));
         let _ = http::send("GET", &url, &[], b"").expect_status(200);
     }
+}
+
+#[test]
+fn plain_http_on_the_https_port_ends_at_once_and_is_told_to_who_asks() {
+    let home = tempfile::tempdir().unwrap();
+    let variables = [("TLS_SELF_SIGNED", "true"), ("LOG_LEVEL", "debug")];
+    let server = Daemon::start(home.path(), &[&EVERYTHING[..], &variables].concat());
+    let mut browser = TcpStream::connect(server.https.unwrap()).unwrap();
+    browser.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    server.wait_for_log("no HTTPS connection came of it");
+    let ended = server.stop();
+    let line = ended.logged.lines().find(|line| line.contains("no HTTPS connection"));
+    assert!(line.unwrap().contains("DEBUG"), "{line:?}");
+}
+
+#[test]
+fn a_stop_ends_what_is_open_over_tls() {
+    let home = tempfile::tempdir().unwrap();
+    let server = own(home.path());
+    let trusted = authority(home.path());
+    let mut resting = tls::connect(server.https.unwrap(), &trusted).unwrap();
+    assert_eq!(status(&mut resting), "HTTP/1.1 200");
+    let mut smtp = tls::connect(server.smtp_tls.unwrap(), &trusted).unwrap();
+    assert_eq!(smtp_greeting(&mut smtp), "220 ");
+    let _shaking = TcpStream::connect(server.https.unwrap()).unwrap();
+
+    let ended = server.stop();
+    assert!(!ended.logged.contains("still open"), "{}", ended.logged);
+    assert_eq!(resting.read(&mut [0; 64]).unwrap(), 0, "a whole end, not a cut one");
+    let mut farewell = String::new();
+    smtp.read_to_string(&mut farewell).unwrap();
+    assert!(
+        farewell.lines().any(|line| line.starts_with("421 4.3.2 ")),
+        "{farewell}"
+    );
 }
