@@ -15,9 +15,9 @@ const SCHEMES: [&str; 4] = ["https://", "http://", "ftp://", "mailto:"];
 
 /// Bytes of content for each byte of a message, at most.
 ///
-/// A byte may become three of UTF-8, and a text may show up as text, as HTML, in its header field, in a list, as a
-/// mailbox and as a link; the rest is room to spare. A quadratic step would need hundreds.
-const GROWTH: usize = 24;
+/// A byte may become three of UTF-8, and stand in the HTML, in the text made of it, and in a link of each; the rest is
+/// room to spare. A quadratic step would need hundreds.
+const GROWTH: usize = 16;
 /// Bytes of content that no message is too short for: types and names that parts have without saying so, and defects.
 const GROWTH_BASE: usize = 65_536;
 
@@ -44,6 +44,7 @@ pub(crate) fn kept(raw: &[u8]) -> ParsedMessage {
     links(&message);
     attachments(raw, &message);
     defects(&message);
+    body(raw, &message);
     let bytes = size(&message);
     assert!(
         bytes <= GROWTH * raw.len() + GROWTH_BASE,
@@ -148,6 +149,19 @@ fn attachments(raw: &[u8], message: &ParsedMessage) {
             !part.content_type.contains(|c: char| c.is_ascii_uppercase()),
             "{}",
             part.content_type
+        );
+    }
+}
+
+/// A body has three bytes for each that it was made of, at most; `room` is for its joints.
+fn body(raw: &[u8], message: &ParsedMessage) {
+    let room = 64;
+    for text in message.text.iter().chain(&message.html) {
+        assert!(
+            text.len() <= 3 * raw.len() + room,
+            "{} bytes became a body of {}",
+            raw.len(),
+            text.len()
         );
     }
 }

@@ -31,13 +31,14 @@ fn input(target: &Target) -> impl Strategy<Value = Vec<u8>> + use<> {
     prop_oneof![1 => noise, 4 => pieced(target), 3 => edited(target)]
 }
 
-/// A head, and pieces of the dictionary with a little noise between them.
+/// A head, and pieces of the dictionary, some again and again, with a little noise between them.
 fn pieced(target: &Target) -> impl Strategy<Value = Vec<u8>> + use<> {
-    let byte = prop_oneof![3 => Just(0), 1 => any::<u8>()];
+    let byte = prop_oneof![Just(0), any::<u8>()];
     let head = prop::collection::vec(byte, target.head);
     let piece = prop_oneof![
         8 => prop::sample::select(pieces(target)),
         1 => prop::collection::vec(any::<u8>(), 0..8),
+        1 => (prop::sample::select(pieces(target)), 2..100_usize).prop_map(|(piece, count)| piece.repeat(count)),
     ];
     let rest = prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat());
     (head, rest).prop_map(|(head, rest)| [head, rest].concat())

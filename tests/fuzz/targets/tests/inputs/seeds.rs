@@ -63,18 +63,38 @@ fn dialogues() -> Vec<Dialogue> {
     Dialogue::read_folder(&tests().join("dialogues"))
 }
 
-/// What each client sends: to a server that says yes, to one with STARTTLS, AUTH and small limits, and to one that refuses.
+/// What each client sends: to a server that says yes, to one with STARTTLS, AUTH and small limits, to one that refuses, and
+/// with a handshake at the beginning or before DATA.
 fn sessions() -> Inputs {
-    let wires = dialogues().into_iter().map(|dialogue| {
-        let wire = dialogue.exchanges.iter().flat_map(|exchange| exchange.client.clone());
-        (dialogue.name, wire.collect())
-    });
+    let wires: Inputs = dialogues()
+        .into_iter()
+        .map(|dialogue| (dialogue.name.clone(), wire(&dialogue)))
+        .collect();
     let plain = [0; 16];
-    let (mut small, mut refusing) = (plain, plain);
+    let (mut small, mut refusing, mut encrypted) = (plain, plain, plain);
     small[0] = 0xfd;
     small[8..].copy_from_slice(&[9, 30, 1, 2, 50, 0, 3, 7]);
     refusing[1..8].copy_from_slice(&[0, 1, 0, 0, 1, 1, 0]);
-    with_heads(&wires.collect(), &[plain, small, refusing])
+    encrypted[0] = 1;
+    let mut seeds = with_heads(&wires, &[plain, small, refusing]);
+    for (name, wire) in wires {
+        let early = [&encrypted[..], HANDSHAKE, &wire].concat();
+        seeds.insert(format!("{name}-tls"), early);
+        if let Some(data) = wire.windows(6).position(|window| window == b"DATA\r\n") {
+            let (before, after) = wire.split_at(data);
+            let late = [&encrypted[..], before, HANDSHAKE, after].concat();
+            seeds.insert(format!("{name}-tls-late"), late);
+        }
+    }
+    seeds
+}
+
+/// STARTTLS, and the mark of the handshake.
+const HANDSHAKE: &[u8] = b"STARTTLS\r\n~~tls~~";
+
+fn wire(dialogue: &Dialogue) -> Vec<u8> {
+    let packets = dialogue.exchanges.iter().map(|exchange| exchange.client.as_slice());
+    packets.collect::<Vec<_>>().concat()
 }
 
 /// All messages, by name.
