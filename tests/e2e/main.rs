@@ -21,6 +21,7 @@ mod peer;
 mod profile;
 mod server_info;
 mod smtp;
+mod stalls;
 mod stored;
 mod stream;
 mod walk;
