@@ -28,7 +28,7 @@ fn a_client_that_stalls_meets_the_deadline_of_where_it_is() {
         ("SMTP_FIRST_COMMAND_TIMEOUT", nothing as Before),
         ("SMTP_SESSION_TIMEOUT", hello),
         ("SMTP_DATA_TIMEOUT", half_a_message),
-        ("SMTP_MAX_SESSION_DURATION", hello),
+        ("SMTP_MAX_SESSION_DURATION", nothing),
     ] {
         let server = TestServer::start(&[(variable, NEAR_MS)]);
         server.create_plain("bob@restante.test");
