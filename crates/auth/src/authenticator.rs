@@ -7,12 +7,13 @@ use std::panic::AssertUnwindSafe;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use restante_model::auth::{DkimResult, DmarcResult, ReverseDnsResult, SpfResult};
-use restante_model::{AuthResults, SessionFacts};
+use restante_model::{AuthResults, SessionFacts, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
-use crate::author::author;
+use crate::author::{NoAuthor, author};
 use crate::dmarc::Evidence;
 use crate::dns::Dns;
+use crate::name::DomainName;
 use crate::resolver::{self, ResolverError};
 use crate::settings::AuthSettings;
 use crate::source::Source;
@@ -24,6 +25,7 @@ use crate::{dkim, dmarc, reverse_dns, spf};
 pub struct Authenticator {
     settings: AuthSettings,
     dns: Dns,
+    lane: dkim::Lane,
 }
 
 impl Authenticator {
@@ -33,7 +35,11 @@ impl Authenticator {
     /// [`ResolverError::System`].
     pub fn new(settings: AuthSettings) -> Result<Self, ResolverError> {
         let dns = Dns::new(resolver::build(settings.resolver, settings.timeout)?);
-        Ok(Self { settings, dns })
+        Ok(Self {
+            settings,
+            dns,
+            lane: dkim::Lane::new(),
+        })
     }
 
     /// All results for a message, within the time of the settings.
@@ -43,9 +49,8 @@ impl Authenticator {
     pub async fn check(&self, raw: &Bytes, facts: &SessionFacts) -> AuthResults {
         let start = Instant::now();
         let ip = facts.peer.ip().to_canonical();
-        let source = Source::split(raw);
         let identity = Identity::of(facts, ip);
-        let signatures = dkim::find(&source, facts.received_at);
+        let (author, signatures) = read(raw, facts.received_at);
 
         let first = start + self.settings.timeout * 4 / 5;
         let (spf, dkim, reverse_dns) = tokio::join!(
@@ -58,7 +63,7 @@ impl Authenticator {
             spf_domain: identity.domain(),
             dkim: &dkim,
         };
-        let dmarc = self.dmarc(&source, &evidence, start + self.settings.timeout).await;
+        let dmarc = self.dmarc(&author, &evidence, start + self.settings.timeout).await;
         AuthResults {
             spf,
             dkim,
@@ -79,7 +84,7 @@ impl Authenticator {
         if !self.settings.dkim {
             return AuthResults::skipped().dkim;
         }
-        let checked = finish(dkim::check(&self.dns, raw, found), deadline).await;
+        let checked = finish(dkim::check(&self.dns, &self.lane, raw, found), deadline).await;
         checked.unwrap_or_else(|unfinished| dkim::unfinished(found, &unfinished.to_string()))
     }
 
@@ -92,20 +97,30 @@ impl Authenticator {
     }
 
     /// `skipped` without anything to align: SPF and DKIM are both switched off (decisions, section 9).
-    async fn dmarc(&self, source: &Source<'_>, evidence: &Evidence<'_>, deadline: Instant) -> DmarcResult {
+    async fn dmarc(
+        &self,
+        author: &Result<DomainName, NoAuthor>,
+        evidence: &Evidence<'_>,
+        deadline: Instant,
+    ) -> DmarcResult {
         if !self.settings.dmarc || !(self.settings.spf || self.settings.dkim) {
             return AuthResults::skipped().dmarc;
         }
-        let author = author(source);
-        let checked = finish(dmarc::check(&self.dns, &author, evidence), deadline).await;
-        checked.unwrap_or_else(|unfinished| dmarc::late(&author, &unfinished.to_string()))
+        let checked = finish(dmarc::check(&self.dns, author, evidence), deadline).await;
+        checked.unwrap_or_else(|unfinished| dmarc::late(author, &unfinished.to_string()))
     }
+}
+
+/// What the header says; the list of its fields, which may be far larger than the header, is gone before any query is sent.
+fn read(raw: &[u8], now: Timestamp) -> (Result<DomainName, NoAuthor>, Vec<dkim::Found>) {
+    let source = Source::split(raw);
+    (author(&source), dkim::find(&source, now))
 }
 
 /// Why a check has no result of its own.
 #[derive(Debug, thiserror::Error)]
 enum Unfinished {
-    #[error("not finished in the time for all checks of a message: the DNS is slow")]
+    #[error("not finished in the time for all checks of a message: the DNS is slow, or this server is busy")]
     Late,
     /// A bug: one hostile message must not take the connection with it.
     #[error("not checked: this server failed")]

@@ -7,10 +7,13 @@ mod signature;
 mod tags;
 mod verify;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::future::join_all;
 use restante_model::Timestamp;
 use restante_model::auth::{DkimResult, Verdict};
+use tokio::sync::Semaphore;
 
 use crate::dns::Dns;
 use crate::shown::{compact, shown_bytes};
@@ -27,6 +30,18 @@ const MOST_VERIFIED: usize = 10;
 const MOST_REPORTED: usize = 100;
 /// Largest message that is verified where it is; a larger one goes to a thread that may block.
 const SMALL_BYTES: usize = 64 * 1024;
+
+/// Places for large messages that are verified at the same time: one a core, so that they do not crowd out the rest.
+#[derive(Debug)]
+pub(crate) struct Lane(Arc<Semaphore>);
+
+impl Lane {
+    /// With all places free.
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self(Arc::new(Semaphore::new(cores)))
+    }
+}
 
 /// A signature of a message, before its key is known.
 pub(crate) struct Found {
@@ -84,12 +99,12 @@ impl Found {
 }
 
 /// The results of all signatures: their keys are looked up side by side, then the message is read once for all.
-pub(crate) async fn check(dns: &Dns, raw: &Bytes, found: &[Found]) -> Vec<DkimResult> {
+pub(crate) async fn check(dns: &Dns, lane: &Lane, raw: &Bytes, found: &[Found]) -> Vec<DkimResult> {
     if found.is_empty() {
         return vec![unsigned()];
     }
     let keys = join_all(found.iter().map(|found| find_key(dns, found))).await;
-    let judged = judge(raw, found, keys).await;
+    let judged = judge(lane, raw, found, keys).await;
     let results = found.iter().zip(judged);
     results
         .map(|(found, (verdict, details))| found.result(verdict, details))
@@ -144,14 +159,22 @@ fn missing(problem: &NoKey) -> Verdict {
 }
 
 /// Verifies on this thread, or on one that may block if the message is large.
-async fn judge(raw: &Bytes, found: &[Found], keys: Vec<Keyed>) -> Vec<Judged> {
+async fn judge(lane: &Lane, raw: &Bytes, found: &[Found], keys: Vec<Keyed>) -> Vec<Judged> {
     let unread = keys.iter().all(Result::is_err);
     if unread || raw.len() <= SMALL_BYTES {
         return judge_now(raw, keys);
     }
+    let broken = || found.iter().map(|_| broken()).collect();
+    let Ok(place) = Arc::clone(&lane.0).acquire_owned().await else {
+        return broken();
+    };
     let raw = raw.clone();
-    let verified = tokio::task::spawn_blocking(move || judge_now(&raw, keys)).await;
-    verified.unwrap_or_else(|_| found.iter().map(|_| broken()).collect())
+    let verify = move || {
+        // Kept until the work is done, even if nobody waits for it any more.
+        let _place = place;
+        judge_now(&raw, keys)
+    };
+    tokio::task::spawn_blocking(verify).await.unwrap_or_else(|_| broken())
 }
 
 /// The task ended without a result: the server is stopping, or a bug in it was caught.

@@ -12,7 +12,7 @@ use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::TXT;
 use hickory_proto::rr::{LowerName, Name, RData, Record};
 
-use super::trouble::{self, Trouble};
+use super::trouble::{self, SLOWNESS, Trouble};
 use super::zones::{Zones, name};
 
 /// Time to live of records that a test adds, in seconds.
@@ -159,6 +159,11 @@ impl Shared {
             .expect("no thread of the DNS server panics with its state")
     }
 
+    fn is_slow(&self, response: &Message) -> bool {
+        let asked = response.queries.first().map(|question| LowerName::new(question.name()));
+        asked.is_some_and(|asked| self.state().trouble.get(&asked) == Some(&Trouble::Slow))
+    }
+
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -177,14 +182,28 @@ fn sockets() -> (UdpSocket, TcpListener) {
 
 fn serve_udp(socket: &UdpSocket, shared: &Shared) {
     let mut packet = [0; 4096];
+    let mut late = Vec::new();
     while let Ok((length, client)) = socket.recv_from(&mut packet) {
         if shared.is_stopping() {
-            return;
+            break;
         }
-        if let Some(response) = respond(&packet[..length], shared) {
-            let _ = socket.send_to(&fitting(&response), client);
+        match respond(&packet[..length], shared) {
+            Some(response) if shared.is_slow(&response) => late.push(send_late(socket, client, fitting(&response))),
+            Some(response) => drop(socket.send_to(&fitting(&response), client)),
+            None => (),
         }
     }
+    for thread in late {
+        let _ = thread.join();
+    }
+}
+
+fn send_late(socket: &UdpSocket, client: SocketAddr, packet: Vec<u8>) -> JoinHandle<()> {
+    let socket = socket.try_clone().expect("a socket can be cloned");
+    std::thread::spawn(move || {
+        std::thread::sleep(SLOWNESS);
+        let _ = socket.send_to(&packet, client);
+    })
 }
 
 /// The response, or a truncated one that makes the client ask over TCP (RFC 1035 section 4.2.1, RFC 6891 section 6.2.5).
@@ -258,7 +277,7 @@ fn respond(query: &[u8], shared: &Shared) -> Option<Message> {
         Some(Trouble::FirstLost) if is_first => return None,
         Some(Trouble::ServFail) => response.metadata.response_code = ResponseCode::ServFail,
         Some(Trouble::Refused) => response.metadata.response_code = ResponseCode::Refused,
-        Some(Trouble::FirstLost) | None => {
+        Some(Trouble::FirstLost | Trouble::Slow) | None => {
             let answer = state.zones.answer(&asked, question.query_type());
             response.metadata.response_code = answer.code;
             response.answers = answer.records;

@@ -1,6 +1,7 @@
 //! Names that are not answered as they should be.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use hickory_proto::rr::LowerName;
 
@@ -17,7 +18,12 @@ pub enum Trouble {
     Silent,
     /// The first one is not answered, as if its packet were lost.
     FirstLost,
+    /// They are answered after [`SLOWNESS`], over UDP.
+    Slow,
 }
+
+/// How long a slow answer takes.
+pub(super) const SLOWNESS: Duration = Duration::from_millis(300);
 
 impl Trouble {
     fn parse(word: &str) -> Option<Self> {
@@ -26,6 +32,7 @@ impl Trouble {
             "refused" => Some(Self::Refused),
             "silent" => Some(Self::Silent),
             "first-lost" => Some(Self::FirstLost),
+            "slow" => Some(Self::Slow),
             _ => None,
         }
     }
