@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::connection;
 use crate::ingest::Ingest;
 use crate::limits::Place;
+use crate::proxy::ProxyError;
 use crate::{handshake, proxy, reply};
 
 /// How long the accept loop rests when the process has run out of something.
@@ -111,6 +112,7 @@ impl Accepted {
         let Some(peer) = client else { return };
         self.peer = peer;
         if !place.belongs_to(peer.ip(), &self.ingest.limits) {
+            drop(place);
             return self.refuse().await;
         }
         let served = match self.encryption {
@@ -141,6 +143,8 @@ impl Accepted {
         }
         match timeout(self.ingest.limits.first_command, proxy::read_header(&mut self.stream)).await {
             Ok(Ok(client)) => return Some(client.unwrap_or(proxy)),
+            // Health checks connect and leave.
+            Ok(Err(error @ ProxyError::Read(_))) => tracing::debug!(%proxy, "no PROXY protocol v2 header: {error}"),
             Ok(Err(error)) => tracing::warn!(
                 %proxy,
                 "closed: a PROXY protocol v2 header must come first from this network (SVC_SMTP_PROXY_PROTOCOL_NETWORKS): {error}"

@@ -1,6 +1,7 @@
 //! The header of the PROXY protocol, version 2: a proxy says for whom it speaks.
 //!
-//! Only as many bytes are read as the header has, so that what follows, SMTP or a TLS handshake, is left to its reader.
+//! Written here because no library reads it from a stream without reading beyond it (docs/adr/0012): what follows, SMTP
+//! or a TLS handshake, is left to its own reader.
 //!
 //! Source: section 2.2 of <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
 
@@ -24,7 +25,7 @@ const UNIX_STREAM: u8 = 0x31;
 /// Why there is no header.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyError {
-    #[error("the connection ended within it")]
+    #[error("the connection ended before it did")]
     Read(#[from] io::Error),
     #[error("the first bytes are none of it")]
     Signature,
@@ -176,9 +177,12 @@ mod tests {
                 &header(PROXY, TCP_OVER_IPV6, &IPV4),
                 "it is too short for its addresses",
             ),
-            (&whole[..whole.len() - 1], "the connection ended within it"),
-            (&header(LOCAL, UNSPEC, b"four")[..18], "the connection ended within it"),
-            (b"", "the connection ended within it"),
+            (&whole[..whole.len() - 1], "the connection ended before it did"),
+            (
+                &header(LOCAL, UNSPEC, b"four")[..18],
+                "the connection ended before it did",
+            ),
+            (b"", "the connection ended before it did"),
         ] {
             let (read, _) = read(wire).await;
             assert_eq!(read.unwrap_err().to_string(), expected, "{}", wire.escape_ascii());

@@ -4,6 +4,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use restante_smtp::Auth;
 use tokio::time::{sleep, timeout};
 
 use crate::fixture::{Client, Fixture};
@@ -49,6 +50,18 @@ async fn an_idle_client_has_300_seconds_after_each_command() {
     };
     let (_, said) = fixture.serve(act).await;
     assert_eq!(said, (TIMEOUT.to_owned(), 599));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exchange_of_auth_is_idle_like_a_client_between_commands() {
+    let fixture = Fixture::with(|parts| parts.session.auth = Auth::AcceptAny).await;
+    let act = async |mut client: Client| {
+        client.greet().await;
+        client.say("AUTH LOGIN", "334 ").await;
+        client.rest().await
+    };
+    let (_, said) = fixture.serve(act).await;
+    assert_eq!(said, (TIMEOUT.to_owned(), 300));
 }
 
 #[tokio::test(start_paused = true)]

@@ -82,6 +82,18 @@ async fn who_waits_for_a_greeting_has_10_seconds() {
 }
 
 #[tokio::test]
+async fn beyond_the_cap_there_is_no_word_in_clear_and_no_handshake() {
+    let (fixture, authority) = encrypted(|parts| parts.limits.max_connections = 1).await;
+    listen(&fixture, Encryption::Implicit, async |address| {
+        let mut only = authority.encrypt(connect(address).await).await.unwrap();
+        only.greet().await;
+        assert_eq!(connect(address).await.heard().await, "");
+        only.say("QUIT", "221 ").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_a_client_still_sends_does_not_cost_it_the_last_reply() {
     let (fixture, authority) = encrypted(|_| ()).await;
     listen(&fixture, Encryption::Implicit, async |address| {
