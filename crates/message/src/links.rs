@@ -98,34 +98,23 @@ fn scheme_start(text: &str, from: usize, colon: usize) -> Option<usize> {
 
 /// Whether a character is of a script that puts no spaces between words: Thai, Lao, and those of East Asia.
 fn has_no_spaces(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    matches!(
+        c,
+        '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
-/// What no URL has unescaped: besides white space, what quotes and brackets a URL, and the punctuation of scripts that
-/// put no space after it.
+/// Quotes and brackets around URLs, and the punctuation of scripts that put no space after it.
+const AROUND_URLS: &str = "“”„«»‹›、。，！？；：．｡､「」『』【】《》〈〉〔〕（）［］";
+
+/// Whether a URL cannot have a character unescaped, or is not meant to where people write.
 fn ends_url(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(c, '<' | '>' | '"' | '`' | '“' | '”' | '„' | '«' | '»' | '‹' | '›')
-        || matches!(c, '、' | '。' | '，' | '！' | '？' | '；' | '：' | '．' | '｡' | '､')
-        || matches!(
-            c,
-            '「' | '」'
-                | '『'
-                | '』'
-                | '【'
-                | '】'
-                | '《'
-                | '》'
-                | '〈'
-                | '〉'
-                | '〔'
-                | '〕'
-                | '（'
-                | '）'
-                | '［'
-                | '］'
-        )
+    if c.is_ascii() {
+        c.is_ascii_whitespace() || c.is_ascii_control() || matches!(c, '<' | '>' | '"' | '`')
+    } else {
+        c.is_whitespace() || c.is_control() || AROUND_URLS.contains(c)
+    }
 }
 
 /// Where the URL that a text starts with ends: also at a `]` that it did not open, as in Markdown's `[URL](URL)`.

@@ -341,6 +341,14 @@ mod tests {
     }
 
     #[test]
+    fn white_space_after_a_boundary_says_nothing() {
+        for declared in ["b", "\"b\"", "\"b \"", "b (comment)", "\"b\" (comment)"] {
+            let raw = format!("Content-Type: multipart/mixed; boundary={declared}\n\n--b \t\n\none\n--b-- \n");
+            assert_eq!(outline(&raw), ["text/plain@1:one"], "{declared}");
+        }
+    }
+
+    #[test]
     fn boundaries_that_are_not_quite_are_content() {
         let raw = "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n--bb\n--\nx --b\n--b--\n";
         assert_eq!(outline(raw), ["text/plain@1:--bb\n--\nx --b"]);

@@ -70,7 +70,7 @@ fn a_summary_says_what_the_whole_says() {
 }
 
 #[test]
-fn no_control_character_of_a_header_is_shown() {
+fn nothing_but_joined_values_has_line_ends_in_headers() {
     for (path, raw) in messages() {
         check_single_lines(&parse(&raw), &path.display().to_string());
     }
