@@ -1,8 +1,12 @@
 //! The resolver: its cache, and its ways to ask.
 
-use restante_model::auth::SpfVerdict;
+use std::time::Duration;
 
-use crate::bench::{Bench, facts, session};
+use futures_util::future::join_all;
+use restante_model::auth::SpfVerdict;
+use restante_testkit::dns::{DnsServer, Trouble};
+
+use crate::bench::{Bench, facts, fixtures, session};
 
 const MESSAGE: &[u8] = b"From: joe@reject.test\r\n\r\nbody\r\n";
 
@@ -53,4 +57,43 @@ async fn names_are_asked_for_as_they_are() {
     let facts = session("192.0.2.10", "mail.reverse.test", "joe@missing.spf.test");
     bench.check(MESSAGE, &facts).await;
     assert_eq!(bench.dns.queries("missing.spf.test"), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_is_asked_again() {
+    let zones = DnsServer::start(&fixtures("dns"));
+    let bench = Bench::with(zones, |settings| settings.timeout = Duration::from_secs(2));
+    for trouble in [Trouble::Silent, Trouble::Refused, Trouble::ServFail] {
+        bench.dns.outage(Some(trouble));
+        let domain = format!("after-{trouble:?}.test");
+        bench.dns.add_txt(&domain, "v=spf1 ip4:192.0.2.10 -all");
+        let facts = session("192.0.2.10", "mail.reverse.test", &format!("joe@{domain}"));
+        assert_eq!(
+            bench.check(MESSAGE, &facts).await.spf.result,
+            SpfVerdict::Temperror,
+            "{trouble:?}"
+        );
+        bench.dns.outage(None);
+        assert_eq!(
+            bench.check(MESSAGE, &facts).await.spf.result,
+            SpfVerdict::Pass,
+            "{trouble:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_messages_at_once_are_all_checked() {
+    let bench = Bench::new();
+    let sessions: Vec<_> = (0..300)
+        .map(|number| {
+            let domain = format!("many{number}.test");
+            bench.dns.add_txt(&domain, "v=spf1 ip4:192.0.2.10 -all");
+            session("192.0.2.10", "mail.reverse.test", &format!("joe@{domain}"))
+        })
+        .collect();
+    let results = join_all(sessions.iter().map(|facts| bench.check(MESSAGE, facts))).await;
+    for result in results {
+        assert_eq!(result.spf.result, SpfVerdict::Pass, "{result:?}");
+    }
 }

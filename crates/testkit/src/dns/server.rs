@@ -116,9 +116,9 @@ impl DnsServer {
         self.shared.state().trouble.insert(name(at), trouble);
     }
 
-    /// Makes trouble with every name.
-    pub fn outage(&self, trouble: Trouble) {
-        self.shared.state().outage = Some(trouble);
+    /// Makes trouble with every name, or ends it.
+    pub fn outage(&self, trouble: Option<Trouble>) {
+        self.shared.state().outage = trouble;
     }
 
     /// How many queries for a name, of whatever type, have come.
@@ -384,7 +384,7 @@ www.example.test. 60 IN CNAME a.b.example.test.
             code(&server, "www.example.test", RecordType::A).0,
             ResponseCode::NoError
         );
-        server.outage(Trouble::Refused);
+        server.outage(Some(Trouble::Refused));
         assert_eq!(
             code(&server, "www.example.test", RecordType::A).0,
             ResponseCode::Refused

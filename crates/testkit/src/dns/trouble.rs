@@ -18,7 +18,7 @@ pub enum Trouble {
     Silent,
     /// The first one is not answered, as if its packet were lost.
     FirstLost,
-    /// They are answered after [`SLOWNESS`], over UDP.
+    /// They are answered 300 ms later, over UDP.
     Slow,
 }
 
