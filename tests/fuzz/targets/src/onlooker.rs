@@ -153,10 +153,8 @@ impl<'a> Onlooker<'a> {
                 }
             }
             (None, Some(reply)) => {
-                assert!(
-                    self.is_over() && reply.code == 552,
-                    "{reply:?} to a message without end"
-                );
+                let gave_up = self.is_over() && matches!(reply.code, 452 | 552);
+                assert!(gave_up, "{reply:?} to a message without end");
             }
             (Some(_), None) => panic!("no answer to a message that ended"),
         }
@@ -208,16 +206,21 @@ impl<'a> Onlooker<'a> {
         assert!(reply.is_enhanced());
         let is_last = words.get(2).is_some_and(|last| last == "LAST");
         if reply.code == 250 {
-            assert_eq!(self.order, Order::Recipients, "BDAT was taken out of order");
-            self.chunks.extend_from_slice(chunk);
+            self.chunk_taken(chunk, is_last);
         }
-        if reply.code == 250 && is_last {
-            self.messages.push(std::mem::take(&mut self.chunks));
-        }
+        // A chunk that fails ends its transaction, as the last one does.
         if (reply.code != 250 || is_last) && self.order != Order::Connected {
             self.order = Order::Greeted;
         }
         !self.is_over()
+    }
+
+    fn chunk_taken(&mut self, chunk: &[u8], is_last: bool) {
+        assert_eq!(self.order, Order::Recipients, "BDAT was taken out of order");
+        self.chunks.extend_from_slice(chunk);
+        if is_last {
+            self.messages.push(std::mem::take(&mut self.chunks));
+        }
     }
 
     /// After 220: what came in clear is gone.
