@@ -12,11 +12,18 @@ use restante_message::Summary;
 use restante_model::{AuthResults, EmailId, Inbox, InboxMode, SessionFacts};
 use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Part};
 
+use crate::lanes::Turn;
 use crate::parts::Facts;
 use crate::{Inboxes, Reservation, content, parts};
 
 /// Messages up to this size are prepared at once when no recipient's inbox is encrypted.
 const LIGHT_BYTES: usize = 64 * 1024;
+
+/// About what a trace field takes, or the names of the fields of a document.
+const TRACE_BYTES: usize = 4096;
+
+/// Bytes that come behind a sealed plaintext: its tag and its MAC.
+const BEHIND: usize = 64;
 
 /// A message and whom it is for.
 #[derive(Debug, Clone)]
@@ -51,13 +58,13 @@ impl Deposit {
     }
 
     /// Memory that sealing takes beside the message: two sealed parts of up to one and a half times its size for each
-    /// copy, and once what was decoded of it.
+    /// copy, and, until the last of them is written, what was decoded of it.
     fn sealing_bytes(&self, all: usize) -> usize {
         match self.sealed_copies() {
             0 => 0,
             // One that alone needs more than there is gets all of it: it must be possible to send it.
-            1 => self.raw.len().saturating_mul(5).min(all),
-            copies => self.raw.len().saturating_mul(3 * copies + 2),
+            1 => self.raw.len().saturating_mul(4).min(all),
+            copies => self.raw.len().saturating_mul(3 * copies + 1),
         }
     }
 }
@@ -67,6 +74,7 @@ impl Deposit {
 pub struct Prepared {
     emails: Vec<NewEmail>,
     _memory: Reservation,
+    _turn: Option<Turn>,
 }
 
 /// Why a message was not stored. Nothing of it is, unless the store cannot tell.
@@ -115,11 +123,20 @@ impl Inboxes {
         if deposit.is_light() {
             return self.prepare_now(&deposit);
         }
-        let (inboxes, size) = (self.clone(), deposit.raw.len());
-        let prepared = self.shared.lanes.run(size, move || inboxes.prepare_now(&deposit)).await;
-        prepared.unwrap_or_else(|error| {
+        let (inboxes, size, lanes) = (self.clone(), deposit.raw.len(), &self.shared.lanes);
+        let turn = if deposit.sealed_copies() > 0 {
+            lanes.turn(size).await
+        } else {
+            None
+        };
+        let prepared = lanes.run(size, move || inboxes.prepare_now(&deposit)).await;
+        let prepared = prepared.unwrap_or_else(|error| {
             tracing::error!(%error, size, "a message could not be prepared");
             Err(DepositError::Unavailable)
+        })?;
+        Ok(Prepared {
+            _turn: turn,
+            ..prepared
         })
     }
 
@@ -143,6 +160,7 @@ impl Inboxes {
         Ok(Prepared {
             emails,
             _memory: memory,
+            _turn: None,
         })
     }
 
@@ -205,7 +223,9 @@ impl Inboxes {
 
     /// The metadata is signed at once, since streams and lists show it; the others are signed when first read.
     ///
-    /// Each plaintext is written straight into the buffer that it is encrypted in.
+    /// Each plaintext is written straight into the buffer that it is encrypted in, which is as large as it will be: a
+    /// buffer that grows is in memory twice. The parsed content comes first, so that what was decoded for it is gone
+    /// before the source is written.
     fn sealed_parts(
         &self,
         key: &EncapsulationKey,
@@ -218,15 +238,18 @@ impl Inboxes {
         let sealed = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
         let signature = sealed.sign(profile, PayloadPart::Metadata, &keys.signing);
         let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
+        let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
+            let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
+            buffer.reserve_exact(message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
+            serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
+        });
         let raw = seal_with(profile, PayloadPart::Raw, key, |buffer| {
+            let source = message.raw.len() + TRACE_BYTES;
+            buffer.reserve_exact(source.div_ceil(3) * 4 + BEHIND);
             let mut base64 = EncoderWriter::new(buffer, &STANDARD);
             content::write_source(&mut base64, message.raw, &facts.session, &self.policy().hostname, id)
                 .and_then(|()| base64.finish().map(drop))
                 .expect("memory can be written");
-        });
-        let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
-            let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
-            serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
         });
         vec![
             (Part::Metadata, parts::signed_to_bytes(&signature, &sealed)),

@@ -4,7 +4,7 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 
 /// Messages above this size share one place.
@@ -15,6 +15,13 @@ const LARGE_BYTES: usize = 64 * 1024;
 pub(crate) struct Lanes {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    sealed: Arc<Semaphore>,
+}
+
+/// Who holds it is the only one whose large message is sealed or waits, sealed, to be stored.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Lanes {
@@ -24,7 +31,22 @@ impl Lanes {
         Self {
             small: Arc::new(Semaphore::new(cores)),
             large: Arc::new(Semaphore::new(1)),
+            sealed: Arc::new(Semaphore::new(1)),
         }
+    }
+
+    /// Waits for the turn of a message of `bytes` bytes to be sealed; a small one needs none.
+    ///
+    /// Sealed copies are several times as large as their message. Without turns, those that come together would be
+    /// refused for want of memory, after all of their bytes have been sent.
+    pub(crate) async fn turn(&self, bytes: usize) -> Option<Turn> {
+        if bytes <= LARGE_BYTES {
+            return None;
+        }
+        let permit = Arc::clone(&self.sealed).acquire_owned().await;
+        Some(Turn {
+            _permit: permit.expect("a lane is never closed"),
+        })
     }
 
     /// Runs the work for a message of `bytes` bytes when its lane has room.

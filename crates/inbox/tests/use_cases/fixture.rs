@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use zeroize::Zeroizing;
 
 /// Memory for sealing.
-pub(crate) const SEALING_BYTES: usize = 1024 * 1024;
+pub(crate) const SEALING_BYTES: usize = 256 * 1024;
 
 pub(crate) struct Fixture {
     pub(crate) inboxes: Inboxes,

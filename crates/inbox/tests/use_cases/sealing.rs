@@ -87,7 +87,7 @@ async fn sealed_copies_are_made_only_if_there_is_memory_for_them() {
     let fixture = Fixture::new();
     let (one, _) = fixture.create_encrypted("one@restante.test").await;
     let (two, _) = fixture.create_encrypted("two@restante.test").await;
-    let large = format!("Subject: large\r\n\r\n{}\r\n", "x".repeat(SEALING_BYTES / 6));
+    let large = format!("Subject: large\r\n\r\n{}\r\n", "x".repeat(SEALING_BYTES / 5));
 
     let for_two = fixture.inboxes.prepare(fixture.message(&[&one, &two], &large)).await;
     assert_eq!(for_two.unwrap_err(), DepositError::NoRoom);
@@ -97,4 +97,17 @@ async fn sealed_copies_are_made_only_if_there_is_memory_for_them() {
     assert_eq!(beside.unwrap_err(), DepositError::NoRoom);
     drop(fixture.inboxes.deposit(alone).await.unwrap());
     assert!(fixture.inboxes.prepare(fixture.message(&[&two], &large)).await.is_ok());
+}
+
+#[tokio::test]
+async fn large_messages_are_sealed_in_turn() {
+    let fixture = Fixture::new();
+    let (inbox, _) = fixture.create_encrypted("bob@restante.test").await;
+    // Each takes all the memory that there is.
+    let large = format!("Subject: large\r\n\r\n{}\r\n", "x".repeat(SEALING_BYTES));
+    let first = fixture.inboxes.prepare(fixture.message(&[&inbox], &large)).await.unwrap();
+    let second = fixture.inboxes.prepare(fixture.message(&[&inbox], &large));
+    let (second, first) = tokio::join!(second, fixture.inboxes.deposit(first));
+    drop(first.unwrap());
+    assert!(second.is_ok(), "it waited");
 }
