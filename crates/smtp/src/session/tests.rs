@@ -263,6 +263,8 @@ fn starttls_is_offered_by_configuration_only_and_a_failed_handshake_ends_the_ses
     });
     assert_eq!(feed(&mut offered, b"EHLO x\r\n"), None);
     assert!(said(&mut offered).ends_with("250 STARTTLS\r\n"));
+    assert_eq!(feed(&mut offered, b"HELP\r\n"), None);
+    assert!(said(&mut offered).starts_with("214 2.0.0 Commands: EHLO HELO STARTTLS MAIL "));
     assert_eq!(feed(&mut offered, b"STARTTLS\r\n"), Some(Action::StartTls));
     offered.resume(Answer::TlsFailed);
     assert_eq!(
