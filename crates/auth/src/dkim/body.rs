@@ -3,7 +3,7 @@
 use mail_auth::common::crypto::HashAlgorithm;
 use mail_auth::common::headers::{Writable, Writer};
 use mail_auth::dkim::Canonicalization;
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// Bytes that are gathered before they are hashed together.
 const GATHERED: usize = 16 * 1024;
@@ -99,15 +99,22 @@ fn without_trailing_space(line: &[u8]) -> &[u8] {
     &line[..kept.map_or(0, |last| last + 1)]
 }
 
+/// Writes a line that ends in no white space.
 fn write_with_single_spaces(line: &[u8], output: &mut Output<'_, impl Writer>) {
     let mut rest = line;
-    while let Some(space) = memchr2(b' ', b'\t', rest) {
-        output.write(&rest[..space]);
+    while let Some(run) = first_run(rest) {
+        output.write(&rest[..run]);
         output.write(b" ");
-        let run = rest[space..].iter().position(|byte| !is_space(*byte));
-        rest = &rest[run.map_or(rest.len(), |run| space + run)..];
+        let end = rest[run..].iter().position(|byte| !is_space(*byte));
+        rest = &rest[end.map_or(rest.len(), |end| run + end)..];
     }
     output.write(rest);
+}
+
+/// Where white space begins that is not already one space.
+fn first_run(line: &[u8]) -> Option<usize> {
+    let mut pairs = line.iter().zip(line.get(1..)?);
+    pairs.position(|(&this, &next)| this == b'\t' || (this == b' ' && is_space(next)))
 }
 
 fn is_space(byte: u8) -> bool {
