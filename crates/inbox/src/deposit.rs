@@ -22,6 +22,10 @@ const LIGHT_BYTES: usize = 64 * 1024;
 /// About what a trace field takes, or the names of the fields of a document.
 const TRACE_BYTES: usize = 4096;
 
+/// More than the largest block that glibc ever takes from a heap (`mallopt(3)`, `M_MMAP_THRESHOLD`); of such a block
+/// only the pages that are written cost anything.
+const MAPPED: usize = (32 << 20) + 1;
+
 /// Bytes that come behind a sealed plaintext: its tag and its MAC.
 const BEHIND: usize = 64;
 
@@ -240,12 +244,12 @@ impl Inboxes {
         let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
         let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
             let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
-            buffer.reserve_exact(message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
+            reserve(buffer, message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
             serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
         });
         let raw = seal_with(profile, PayloadPart::Raw, key, |buffer| {
             let source = message.raw.len() + TRACE_BYTES;
-            buffer.reserve_exact(source.div_ceil(3) * 4 + BEHIND);
+            reserve(buffer, source.div_ceil(3) * 4 + BEHIND);
             let mut base64 = EncoderWriter::new(buffer, &STANDARD);
             content::write_source(&mut base64, message.raw, &facts.session, &self.policy().hostname, id)
                 .and_then(|()| base64.finish().map(drop))
@@ -256,6 +260,14 @@ impl Inboxes {
             (Part::Parsed, unsigned(PayloadPart::Parsed, parsed)),
             (Part::Raw, unsigned(PayloadPart::Raw, raw)),
         ]
+    }
+}
+
+/// Makes room for so many bytes; a large buffer gets a mapping of its own, which is given back when it is dropped.
+fn reserve(buffer: &mut Vec<u8>, bytes: usize) {
+    let mapped = bytes >= 1 << 20 && buffer.try_reserve_exact(bytes.max(MAPPED)).is_ok();
+    if !mapped {
+        buffer.reserve_exact(bytes);
     }
 }
 
