@@ -58,11 +58,16 @@ impl Body {
         self.read(input, room, |bytes| message.extend_from_slice(bytes))
     }
 
-    /// Reads and drops.
-    pub(crate) fn drain(&mut self, input: &mut &[u8]) -> Progress {
-        let before = input.len();
-        let progress = self.read(input, usize::MAX, |_| ());
-        self.drained = self.drained.saturating_add((before - input.len()) as u64);
+    /// Reads and drops, never more than one byte beyond the limit: however the input is cut, who sends too much is told so
+    /// at the same byte.
+    pub(crate) fn drain(&mut self, input: &mut &[u8], limit: u64) -> Progress {
+        let left = limit.saturating_add(1).saturating_sub(self.drained);
+        let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let mut window = &input[..length];
+        let progress = self.read(&mut window, usize::MAX, |_| ());
+        let dropped = length - window.len();
+        self.drained = self.drained.saturating_add(dropped as u64);
+        *input = &input[dropped..];
         progress
     }
 

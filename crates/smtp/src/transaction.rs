@@ -49,14 +49,6 @@ pub struct Transaction {
 /// What a message may hold at first, before it has to ask for more.
 const FIRST_RESERVATION: usize = 65_536;
 
-/// A message from here on gets a mapping of its own.
-const LARGE: usize = 1 << 20;
-
-/// More than the largest block that glibc ever takes from a heap (`mallopt(3)`, `M_MMAP_THRESHOLD`): such a block grows
-/// without a copy, costs only the pages that are written, and is given back when it is dropped, where a heap would keep
-/// it, torn into pieces, for each of its threads.
-const MAPPED: usize = (32 << 20) + 1;
-
 /// A transaction that is being built; [`Draft::finish`] takes it, so that nothing of it is left for the next mail.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -95,7 +87,7 @@ impl Draft {
     }
 
     /// Bytes that the message may still take of what is reserved; allocates for so much of it as is about to come, and
-    /// never beyond the reservation, but for the address space of a large one.
+    /// never beyond the reservation.
     pub(crate) fn make_room(&mut self, incoming: usize) -> usize {
         let length = self.message.len();
         let room = self.reserved.saturating_sub(length);
@@ -105,11 +97,7 @@ impl Draft {
                 .capacity()
                 .saturating_mul(2)
                 .max(length + incoming.min(room));
-            let capacity = doubled.min(self.reserved);
-            let mapped = capacity >= LARGE && self.message.try_reserve_exact(capacity.max(MAPPED) - length).is_ok();
-            if !mapped {
-                self.message.reserve_exact(capacity - length);
-            }
+            self.message.reserve_exact(doubled.min(self.reserved) - length);
         }
         room
     }

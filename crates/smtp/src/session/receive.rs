@@ -18,7 +18,7 @@ impl Session {
                 let room = draft.make_room(input.len());
                 body.keep(input, room, &mut draft.message)
             }
-            _ => body.drain(input),
+            _ => body.drain(input, self.config.drain_limit()),
         };
         let drained = body.drained;
         match progress {

@@ -146,6 +146,38 @@ fn who_sends_without_end_is_closed() {
 }
 
 #[test]
+fn the_cut_does_not_decide_who_is_closed() {
+    let config = SessionConfig {
+        max_message_bytes: 10,
+        max_drain_bytes: 1000,
+        ..SessionConfig::default()
+    };
+    // Ten bytes are kept; the byte after the limit may still be the end of the message, and no later one.
+    for (dropped, closes) in [(1001, false), (1002, true)] {
+        let wire = [&[b'x'; 10][..], &[b'x'; 1000][..dropped - 5], b"\r\n.\r\n"].concat();
+        for piece in [1, 7, wire.len()] {
+            let mut session = session(config.clone());
+            open(&mut session);
+            assert_eq!(feed(&mut session, b"DATA\r\n"), None);
+            let closed = wire.chunks(piece).any(|piece| gives_up(&mut session, piece));
+            assert_eq!(closed, closes, "{dropped} bytes in pieces of {piece}");
+        }
+    }
+}
+
+/// Feeds bytes and grants what is asked; whether the session has seen enough of them.
+fn gives_up(session: &mut Session, mut input: &[u8]) -> bool {
+    while let Some(action) = session.feed(&mut input) {
+        if action == Action::Close(CloseReason::DrainLimit) {
+            return true;
+        }
+        assert!(matches!(action, Action::Reserve(_)), "{action:?}");
+        session.resume(Answer::Granted);
+    }
+    false
+}
+
+#[test]
 fn a_message_within_its_limit_is_never_too_much_to_drain() {
     let mut session = session(SessionConfig {
         max_message_bytes: 100,
