@@ -62,6 +62,8 @@ fn config(switches: u8) -> SessionConfig {
         max_message_bytes: small(4, 100, default.max_message_bytes),
         max_header_bytes: small(8, 30, default.max_header_bytes),
         max_recipients: small(16, 2, default.max_recipients),
+        // Never less than the largest message.
+        max_drain_bytes: if switches & 64 == 0 { default.max_drain_bytes } else { 0 },
         ..default
     }
 }
