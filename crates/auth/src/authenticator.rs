@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use restante_message::RawMessage;
 use restante_model::auth::{DkimResult, DmarcResult, ReverseDnsResult, SpfResult};
 use restante_model::{AuthResults, SessionFacts, Timestamp};
 use tokio::time::{Instant, timeout_at};
@@ -16,7 +17,6 @@ use crate::dns::Dns;
 use crate::name::DomainName;
 use crate::resolver::{self, ResolverError};
 use crate::settings::AuthSettings;
-use crate::source::Source;
 use crate::spf::Identity;
 use crate::{dkim, dmarc, reverse_dns, spf};
 
@@ -113,7 +113,7 @@ impl Authenticator {
 
 /// What the header says; the list of its fields, which may be far larger than the header, is gone before any query is sent.
 fn read(raw: &[u8], now: Timestamp) -> (Result<DomainName, NoAuthor>, Vec<dkim::Found>) {
-    let source = Source::split(raw);
+    let source = RawMessage::split(raw);
     (author(&source), dkim::find(&source, now))
 }
 

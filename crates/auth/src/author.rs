@@ -1,10 +1,10 @@
 //! The author of a message: the domain that DMARC is about.
 
 use mail_auth::AuthenticatedMessage;
+use restante_message::RawMessage;
 
 use crate::name::{DomainName, domain_part};
 use crate::shown::shown;
-use crate::source::Source;
 
 /// Longest From field that is read, in bytes; enough for hundreds of authors.
 const LONGEST_FIELD: usize = 64 * 1024;
@@ -15,6 +15,9 @@ pub(crate) enum NoAuthor {
     /// There is no From field.
     #[error("the message has no From field")]
     NoFrom,
+    /// The header is longer than what is read, and another From may stand in the rest.
+    #[error("the message has more header fields than are read")]
+    LongHeader,
     /// There is more than one From field, which RFC 5322 section 3.6 forbids.
     #[error("the message has several From fields")]
     SeveralFields,
@@ -30,7 +33,10 @@ pub(crate) enum NoAuthor {
 }
 
 /// The one domain of the From field.
-pub(crate) fn author(source: &Source<'_>) -> Result<DomainName, NoAuthor> {
+pub(crate) fn author(source: &RawMessage<'_>) -> Result<DomainName, NoAuthor> {
+    if source.has_surplus {
+        return Err(NoAuthor::LongHeader);
+    }
     let mut fields = source.named("From");
     let field = fields.next().ok_or(NoAuthor::NoFrom)?;
     if fields.next().is_some() {
@@ -64,7 +70,7 @@ mod tests {
     use super::*;
 
     fn of(raw: &str) -> Result<String, NoAuthor> {
-        author(&Source::split(raw.as_bytes())).map(|domain| domain.to_string())
+        author(&RawMessage::split(raw.as_bytes())).map(|domain| domain.to_string())
     }
 
     #[test]

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use restante_message::RawMessage;
 use restante_model::Timestamp;
 use restante_model::auth::{DkimResult, Verdict};
 use tokio::sync::Semaphore;
 
 use crate::dns::Dns;
 use crate::shown::{compact, shown_bytes};
-use crate::source::Source;
 use flaw::Flaw;
 use key::{Key, NoKey};
 use signature::Signature;
@@ -54,7 +54,7 @@ pub(crate) struct Found {
 }
 
 /// All signatures of a message, in header order.
-pub(crate) fn find(source: &Source<'_>, now: Timestamp) -> Vec<Found> {
+pub(crate) fn find(source: &RawMessage<'_>, now: Timestamp) -> Vec<Found> {
     let fields = source.fields.iter().enumerate();
     let mut tried = 0;
     fields
@@ -63,7 +63,9 @@ pub(crate) fn find(source: &Source<'_>, now: Timestamp) -> Vec<Found> {
         .map(|(index, field)| {
             let mut found = Found::read(index, field.value, now);
             tried += usize::from(found.read.is_ok());
-            if tried > MOST_VERIFIED {
+            if source.has_surplus {
+                found.read = found.read.and(Err(Flaw::LongHeader));
+            } else if tried > MOST_VERIFIED {
                 found.read = found.read.and(Err(Flaw::NotTried(MOST_VERIFIED)));
             }
             found
@@ -118,7 +120,7 @@ pub(crate) fn unfinished(found: &[Found], why: &str) -> Vec<DkimResult> {
     }
     let result = |found: &Found| match &found.read {
         Ok(_) => found.result(Verdict::None, why.to_owned()),
-        Err(flaw) => found.result(Verdict::Fail, flaw.to_string()),
+        Err(flaw) => found.result(flaw.verdict(), flaw.to_string()),
     };
     found.iter().map(result).collect()
 }
@@ -142,7 +144,7 @@ type Keyed = Result<(usize, Signature, Key), Judged>;
 async fn find_key(dns: &Dns, found: &Found) -> Keyed {
     let signature = match &found.read {
         Ok(signature) => signature.clone(),
-        Err(flaw) => return Err((Verdict::Fail, flaw.to_string())),
+        Err(flaw) => return Err((flaw.verdict(), flaw.to_string())),
     };
     match Key::find(dns, &signature).await {
         Ok(key) => Ok((found.index, signature, key)),
@@ -183,7 +185,7 @@ fn broken() -> Judged {
 }
 
 fn judge_now(raw: &[u8], keys: Vec<Keyed>) -> Vec<Judged> {
-    let source = Source::split(raw);
+    let source = RawMessage::split(raw);
     let mut verifier = Verifier::new(&source);
     keys.into_iter()
         .map(|keyed| {

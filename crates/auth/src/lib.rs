@@ -37,7 +37,7 @@
 //! - Text from strangers is shown without control characters.
 //!
 //! Modules, in reading order: `settings`, `authenticator` (the one deadline), `spf`, `dkim`, `reverse_dns`, `dmarc`,
-//! and below them `source`, `author`, `name`, `dns`, `resolver`, `shown`.
+//! and below them `author`, `name`, `dns`, `resolver`, `shown`.
 
 mod authenticator;
 mod author;
@@ -49,7 +49,6 @@ mod resolver;
 mod reverse_dns;
 mod settings;
 mod shown;
-mod source;
 mod spf;
 
 pub use authenticator::Authenticator;

@@ -1,36 +1,15 @@
-//! Header blocks: lines to fields, fields to text (RFC 5322 section 2.2).
+//! Header blocks: fields to text (RFC 5322 section 2.2).
 
 use std::collections::HashMap;
 
 use crate::charset;
 use crate::defect::{Defect, Defects};
 use crate::encoded_word;
-use crate::limit::FIELDS_MAX;
-
-/// A header field as it stands in the message.
-#[derive(Debug, Clone, Copy)]
-struct Field<'x> {
-    name: &'x str,
-    /// Everything between the colon and the end of the field, folds included.
-    value: &'x [u8],
-    /// Where the value starts in the message.
-    start: usize,
-}
+use crate::fields::{Block, Ending, RawField};
 
 /// The fields of one header block in message order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Headers<'x>(Vec<Field<'x>>);
-
-/// Where a header block ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// At an empty line, at the end of the bytes, or at a line that the reader was told to stop at.
-    Clean,
-    /// At a line that is no header field and stands after some.
-    Cut,
-    /// There was no block: the first line is no header field.
-    Missing,
-}
+pub(crate) struct Headers<'x>(Vec<RawField<'x>>);
 
 impl<'x> Headers<'x> {
     /// Reads the block that starts at `from`; also returns where the body starts.
@@ -39,38 +18,14 @@ impl<'x> Headers<'x> {
     pub(crate) fn read(
         raw: &'x [u8],
         from: usize,
-        mut stop: impl FnMut(&[u8]) -> bool,
+        stop: impl FnMut(&[u8]) -> bool,
         defects: &mut Defects,
     ) -> (Self, usize, Ending) {
-        let mut fields: Vec<Field<'x>> = Vec::new();
-        let mut surplus = false;
-        let mut at = from;
-        let ending = loop {
-            let line = line_at(raw, at);
-            let content = trim_line_end(line);
-            if content.is_empty() {
-                at += line.len();
-                break Ending::Clean;
-            }
-            if stop(content) {
-                break Ending::Clean;
-            }
-            let continues = content.starts_with(b" ") || content.starts_with(b"\t");
-            match (continues, name_end(content)) {
-                (true, _) if surplus => {}
-                (true, _) if !fields.is_empty() => extend(&mut fields, raw, at + line.len()),
-                (false, Some(_)) if fields.len() == FIELDS_MAX => surplus = true,
-                (false, Some(colon)) => fields.push(field(raw, at, colon, line)),
-                (false, None) if is_mbox_line(content) && fields.is_empty() => {}
-                _ if fields.is_empty() => break Ending::Missing,
-                _ => break Ending::Cut,
-            }
-            at += line.len();
-        };
-        if surplus {
+        let block = Block::read(raw, from, stop);
+        if block.has_surplus {
             defects.note(Defect::TooManyFields);
         }
-        (Self(fields), at, ending)
+        (Self(block.fields), block.end, block.ending)
     }
 
     /// The undecoded, unfolded text of the first field of this name, for fields with a grammar.
@@ -82,7 +37,7 @@ impl<'x> Headers<'x> {
     pub(crate) fn sources(&self, name: &str) -> impl Iterator<Item = String> {
         self.0
             .iter()
-            .filter(move |field| field.name.eq_ignore_ascii_case(name))
+            .filter(move |field| field.is(name))
             .map(|field| unfold(field.value).0)
     }
 
@@ -93,10 +48,7 @@ impl<'x> Headers<'x> {
 
     /// How many fields have this name.
     pub(crate) fn count(&self, name: &str) -> usize {
-        self.0
-            .iter()
-            .filter(|field| field.name.eq_ignore_ascii_case(name))
-            .count()
+        self.0.iter().filter(|field| field.is(name)).count()
     }
 
     /// Lowercase names and decoded values, repeated ones joined with a newline, in order of the first occurrence.
@@ -112,7 +64,7 @@ impl<'x> Headers<'x> {
             if !whole {
                 defects.note(Defect::EncodedWord);
             }
-            let name = field.name.to_ascii_lowercase();
+            let name = String::from_utf8_lossy(field.name.trim_ascii_end()).to_ascii_lowercase();
             if let Some(&place) = places.get(&name) {
                 let joined = &mut all[place].1;
                 joined.push('\n');
@@ -124,18 +76,6 @@ impl<'x> Headers<'x> {
         }
         all
     }
-}
-
-/// The line that starts at `at`, with its end; empty at the end of the bytes.
-pub(crate) fn line_at(raw: &[u8], at: usize) -> &[u8] {
-    let rest = &raw[at..];
-    memchr::memchr(b'\n', rest).map_or(rest, |end| &rest[..=end])
-}
-
-/// A line without the CRLF or LF that ends it.
-pub(crate) fn trim_line_end(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// Decodes the encoded words of an unfolded text; tells whether all could be.
@@ -150,41 +90,6 @@ pub(crate) fn decoded(source: &str) -> (String, bool) {
 fn single_line(text: &str) -> String {
     let is_unfit = |c: char| c != '\t' && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'));
     text.trim().replace(is_unfit, " ").trim().to_owned()
-}
-
-/// Where the colon of a field line is: after at least one printable character (RFC 5322 section 3.6.8), maybe with
-/// white space before it (section 4.5.8).
-fn name_end(line: &[u8]) -> Option<usize> {
-    let name_len = line.iter().take_while(|b| b.is_ascii_graphic() && **b != b':').count();
-    let space = line[name_len..]
-        .iter()
-        .take_while(|b| matches!(b, b' ' | b'\t'))
-        .count();
-    (name_len > 0 && line.get(name_len + space) == Some(&b':')).then_some(name_len + space)
-}
-
-fn field<'x>(raw: &'x [u8], at: usize, colon: usize, line: &[u8]) -> Field<'x> {
-    let name = std::str::from_utf8(&raw[at..at + colon])
-        .unwrap_or_default()
-        .trim_ascii_end();
-    let start = at + colon + 1;
-    Field {
-        name,
-        value: &raw[start..at + line.len()],
-        start,
-    }
-}
-
-/// Lets the last field reach to `end`: its value is one stretch of the message.
-fn extend<'x>(fields: &mut [Field<'x>], raw: &'x [u8], end: usize) {
-    if let Some(last) = fields.last_mut() {
-        last.value = &raw[last.start..end];
-    }
-}
-
-/// The line that mailbox files have before a message.
-fn is_mbox_line(line: &[u8]) -> bool {
-    line.starts_with(b"From ") || line.starts_with(b">From ")
 }
 
 /// Joins the lines of a value and trims it: a fold, with the white space after it, is one space.

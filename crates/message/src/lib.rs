@@ -27,7 +27,7 @@
 //! message for every missing boundary, its encoded words are quadratic when left open, nesting has no bound, and text
 //! attachments come out decoded.
 //!
-//! Modules, in reading order: `parse`, `parsed`; `header`, `comment`, `encoded_word`, `param`, `address`, `message_id`, `date`; `mime`,
+//! Modules, in reading order: `parse`, `parsed`; `fields`, `header`, `comment`, `encoded_word`, `param`, `address`, `message_id`, `date`; `mime`,
 //! `transfer`, `charset`, `utf7`, `content`; `html`, `html_text`, `links`; `limit`, `defect`; `trace`.
 
 mod address;
@@ -37,6 +37,7 @@ mod content;
 mod date;
 mod defect;
 mod encoded_word;
+mod fields;
 mod header;
 mod html;
 mod html_text;
@@ -51,6 +52,7 @@ mod trace;
 mod transfer;
 mod utf7;
 
+pub use fields::{RawField, RawMessage};
 pub use parse::{parse, summary};
 pub use parsed::{Attachment, Mailbox, ParsedMessage, Summary};
 pub use trace::trace;

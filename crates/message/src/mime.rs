@@ -9,7 +9,8 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 use crate::defect::{Defect, Defects};
-use crate::header::{Ending, Headers, line_at, trim_line_end};
+use crate::fields::{Ending, line_at, trim_line_end};
+use crate::header::Headers;
 use crate::limit::{DEPTH_MAX, PARTS_MAX};
 use crate::message_id;
 use crate::param::Parameterised;

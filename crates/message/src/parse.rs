@@ -4,7 +4,8 @@ use crate::address;
 use crate::content;
 use crate::date;
 use crate::defect::{Defect, Defects};
-use crate::header::{self, Headers};
+use crate::fields;
+use crate::header::Headers;
 use crate::limit::LINE_MAX;
 use crate::links;
 use crate::message_id;
@@ -96,7 +97,7 @@ fn note_bytes(raw: &[u8], defects: &mut Defects) {
     }
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', raw).chain([raw.len()]) {
-        if header::trim_line_end(&raw[start.min(end)..end]).len() > LINE_MAX {
+        if fields::trim_line_end(&raw[start.min(end)..end]).len() > LINE_MAX {
             defects.note(Defect::LongLine);
         }
         start = end + 1;

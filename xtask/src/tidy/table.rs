@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         folder: "crates/auth",
-        may_use: &["crates/model"],
+        may_use: &["crates/model", "crates/message"],
         in_tests: &["crates/testkit"],
     },
     Row {
@@ -210,6 +210,10 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "smtp-proto",
         owners: &[],
+    },
+    Owned {
+        package: "tikv-jemallocator",
+        owners: &["bins/server"],
     },
     Owned {
         package: "tokio-rustls",

@@ -1,6 +1,7 @@
 //! Why a signature fails for good, in words for the developer who sent the message.
 
 use restante_model::Timestamp;
+use restante_model::auth::Verdict;
 
 use super::tags::TagFlaw;
 
@@ -55,4 +56,17 @@ pub(crate) enum Flaw {
     /// More signatures than are verified.
     #[error("not verified: the message has more than {0} signatures")]
     NotTried(usize),
+    /// More header fields than anybody here reads: nothing can be said of those that are signed.
+    #[error("not verified: the message has more header fields than are read")]
+    LongHeader,
+}
+
+impl Flaw {
+    /// `none` if this server did not look, `fail` if there is no point in looking.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self {
+            Self::NotTried(_) | Self::LongHeader => Verdict::None,
+            _ => Verdict::Fail,
+        }
+    }
 }

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use mail_auth::dkim::Canonicalization;
+use restante_message::{RawField, RawMessage};
 
 use super::body::{self, BodyHash};
 use super::key::Key;
 use super::signature::Signature;
 use super::tags::signature_value;
-use crate::source::{Field, Source};
 
 /// Why a signature does not hold, although its key is there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,7 @@ pub(crate) enum Invalid {
 
 /// A message whose signatures are verified one after another.
 pub(crate) struct Verifier<'a> {
-    source: &'a Source<'a>,
+    source: &'a RawMessage<'a>,
     /// Positions of the fields of each name, last first.
     positions: HashMap<Vec<u8>, Vec<usize>>,
     /// Several signatures mostly cover the body in the same form.
@@ -42,7 +42,7 @@ pub(crate) struct Verifier<'a> {
 
 impl<'a> Verifier<'a> {
     /// Prepares for the signatures of a message.
-    pub(crate) fn new(source: &'a Source<'a>) -> Self {
+    pub(crate) fn new(source: &'a RawMessage<'a>) -> Self {
         let mut positions: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for (index, field) in source.fields.iter().enumerate().rev() {
             let name = field.name.trim_ascii_end().to_ascii_lowercase();
@@ -72,7 +72,7 @@ impl<'a> Verifier<'a> {
             return Err(Invalid::Header);
         };
         let unsigned = without_signature(own.value);
-        let own = Field {
+        let own = RawField {
             name: own.name,
             value: &unsigned,
         };
@@ -92,7 +92,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The fields that `h=` lists: each mention takes the next one from the bottom (RFC 6376 section 5.4.2).
-    fn signed_fields<'b>(&'b self, signature: &'b Signature) -> impl Iterator<Item = Field<'b>> {
+    fn signed_fields<'b>(&'b self, signature: &'b Signature) -> impl Iterator<Item = RawField<'b>> {
         let mut taken: HashMap<&[u8], usize> = HashMap::new();
         signature.signed.iter().filter_map(move |name| {
             let count = taken.entry(name).or_default();

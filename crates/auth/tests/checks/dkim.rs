@@ -467,7 +467,9 @@ async fn ten_signatures_are_verified_and_the_others_only_reported() {
         results[10].details.as_ref(),
         "not verified: the message has more than 10 signatures",
     );
-    assert!(results.iter().all(|result| result.result == Verdict::Fail));
+    assert!(results[..10].iter().all(|result| result.result == Verdict::Fail));
+    // Nobody looked at the others, which may well hold.
+    assert!(results[10..].iter().all(|result| result.result == Verdict::None));
     assert_eq!(bench.dns.queries("n9._domainkey.dkim.test"), 1);
     assert_eq!(bench.dns.queries("n10._domainkey.dkim.test"), 0);
 }

@@ -8,4 +8,5 @@ mod foreign;
 mod hostile;
 mod resolver;
 mod reverse_dns;
+mod shown;
 mod spf;
