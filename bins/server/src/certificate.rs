@@ -1,13 +1,15 @@
 //! The certificate of the server: from files of somebody else, or from the local authority in the data directory.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use restante_model::{Clock, Timestamp};
-use restante_tls::{Acceptor, LocalAuthority, Protocol, Tls};
+use restante_tls::{Acceptor, Certificate, LocalAuthority, Protocol, Tls};
 
 use crate::StartError;
+use crate::listen::ListenHost;
 use crate::settings::{CertificateSource, Settings};
 
 /// The authority's folder in the data directory.
@@ -44,13 +46,26 @@ impl ServerCertificate {
                 (authority.files(), Some(authority))
             }
         };
-        let certificate = Self {
+        let mut certificate = Self {
             tls: Tls::load(files).map_err(StartError::Certificate)?,
             authority,
             handshake: settings.tls.handshake_timeout,
         };
         certificate.tell(now);
         Ok(Some(certificate))
+    }
+
+    /// Checks the files of the settings, if they name some; nothing is made.
+    ///
+    /// # Errors
+    /// [`StartError::Certificate`].
+    pub fn check(settings: &Settings) -> Result<(), StartError> {
+        match &settings.tls.certificate {
+            Some(CertificateSource::Files(files)) => {
+                Certificate::load(files).map(drop).map_err(StartError::Certificate)
+            }
+            Some(CertificateSource::LocalAuthority) | None => Ok(()),
+        }
     }
 
     /// Takes TLS connections for a listener.
@@ -65,7 +80,7 @@ impl ServerCertificate {
 
     /// Follows the files and renews in time, for ever.
     pub async fn keep(self, clock: Arc<dyn Clock>) {
-        let follow = self.tls.follow(FOLLOW_PAUSE);
+        let follow = self.tls.follow(Arc::clone(&clock), FOLLOW_PAUSE);
         match self.authority {
             None => follow.await,
             Some(authority) => {
@@ -74,12 +89,9 @@ impl ServerCertificate {
         }
     }
 
-    fn tell(&self, now: Timestamp) {
-        let certificate = self.tls.certificate();
-        tracing::info!(target: "restante", "TLS certificate {certificate}");
-        if certificate.not_after().is_some_and(|end| end <= now) {
-            tracing::warn!(target: "restante", "the TLS certificate has expired; clients will refuse it");
-        }
+    fn tell(&mut self, now: Timestamp) {
+        tracing::info!(target: "restante", "TLS certificate {}", self.tls.certificate());
+        self.tls.warn_if_untimely(now);
         if let Some(path) = self.authority_path() {
             tracing::info!(
                 target: "restante",
@@ -90,8 +102,21 @@ impl ServerCertificate {
     }
 }
 
-/// For every name that this server goes by.
+/// For every name and address that this server goes by.
 fn local_authority(settings: &Settings) -> LocalAuthority {
     let names = std::iter::once(&settings.smtp.hostname).chain(&settings.allowed_domains);
-    LocalAuthority::new(settings.data_path.join(AUTHORITY_DIR), names.cloned())
+    let addresses = listen_addresses(settings);
+    LocalAuthority::new(settings.data_path.join(AUTHORITY_DIR), names.cloned(), addresses)
+}
+
+/// What listeners are reached by: not those of every address, which nobody connects to.
+fn listen_addresses(settings: &Settings) -> impl Iterator<Item = IpAddr> {
+    let listeners = [settings.smtp.listen, settings.smtp.listen_tls, settings.http.listen_tls];
+    listeners
+        .into_iter()
+        .flatten()
+        .filter_map(|listener| match listener.host {
+            ListenHost::Address(address) => (!address.is_unspecified()).then_some(address),
+            ListenHost::Localhost => None,
+        })
 }

@@ -12,8 +12,8 @@ use restante_api::{Api, HttpServer, KeyDigest};
 use restante_auth::Authenticator;
 use restante_envelope::{base64url, digest};
 use restante_inbox::{Budget, Inboxes, Parts, SealKeys};
-use restante_ingest::{Encryption, Ingest, IngestParts, Listener};
-use restante_model::Clock;
+use restante_ingest::{Encryption, Ingest, IngestParts, IpNet, Listener};
+use restante_model::{Clock, Timestamp};
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
 use restante_tls::Protocol;
 use tokio::net::TcpListener;
@@ -59,7 +59,7 @@ impl RunningServer {
     pub async fn start(settings: &Settings, secrets: Secrets, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
         let sockets = Sockets::open(settings)?;
         let store = open_store(settings, &secrets).await?;
-        let certificate = ServerCertificate::prepare(settings, clock.now())?;
+        let certificate = prepare_certificate(settings, clock.now()).await?;
         let mut server = Self {
             smtp: address(&sockets.smtp)?,
             smtp_tls: address(&sockets.smtp_tls)?,
@@ -79,6 +79,12 @@ impl RunningServer {
             server.connections.clone(),
             server.stop.clone(),
         );
+        for network in believes_everybody(&settings.smtp.proxy_networks) {
+            tracing::warn!(
+                target: "restante",
+                "every client of {network} may say that it is another one (SVC_SMTP_PROXY_PROTOCOL_NETWORKS)"
+            );
+        }
         let ingest = Ingest::new(IngestParts {
             inboxes: inboxes.clone(),
             clock: Arc::clone(&clock),
@@ -180,10 +186,22 @@ impl RunningServer {
     }
 }
 
+/// The networks that are no networks of proxies, but all addresses.
+fn believes_everybody(networks: &[IpNet]) -> impl Iterator<Item = &IpNet> {
+    networks.iter().filter(|network| network.prefix_len() == 0)
+}
+
 fn authenticator(settings: &Settings) -> Result<Option<Authenticator>, StartError> {
     let settings = settings.email_auth.clone();
     let authenticator = settings.map(Authenticator::new).transpose();
     authenticator.map_err(StartError::Resolver)
+}
+
+/// Files may be on a disk that does not answer: nothing else waits for it.
+async fn prepare_certificate(settings: &Settings, now: Timestamp) -> Result<Option<ServerCertificate>, StartError> {
+    let settings = settings.clone();
+    let prepared = tokio::task::spawn_blocking(move || ServerCertificate::prepare(&settings, now)).await;
+    prepared.expect("preparing a certificate does not panic")
 }
 
 async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn Store>, StartError> {
@@ -205,4 +223,19 @@ async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn St
             .expect("opening a store does not panic")
             .map_err(StartError::Store)?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_networks_of_all_addresses_are_warned_of() {
+        let networks =
+            ["10.0.0.0/8", "0.0.0.0/0", "192.0.2.1/32", "::/0", "fd00::/8"].map(|text| text.parse().unwrap());
+        let warned = believes_everybody(&networks)
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
+        assert_eq!(warned, ["0.0.0.0/0", "::/0"]);
+    }
 }

@@ -5,9 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use restante_server::settings::{self, Invocation, Machine};
 use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, panics, run};
+
+/// How long the end waits for tasks that block: one may hang on a disk that does not answer.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     match start() {
@@ -44,5 +48,7 @@ fn serve(settings: Settings, discovery: Option<PathBuf>) -> Result<(), StartErro
     data_directory::prepare(&settings.data_path)?;
     let secrets = Secrets::prepare(&settings.data_path, &settings.secrets)?;
     let runtime = tokio::runtime::Runtime::new().map_err(StartError::Runtime)?;
-    runtime.block_on(run::run(settings, secrets, discovery))
+    let ended = runtime.block_on(run::run(settings, secrets, discovery));
+    runtime.shutdown_timeout(LAST_WAIT);
+    ended
 }

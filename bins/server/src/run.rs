@@ -26,7 +26,14 @@ const GRACE: Duration = Duration::from_secs(8);
 pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf>) -> Result<(), StartError> {
     let mut signals = Signals::new().map_err(StartError::Runtime)?;
     let api_key = secrets.api_key_origin.clone();
-    let mut server = RunningServer::start(&settings, secrets, Arc::new(SystemClock)).await?;
+    let started = tokio::select! {
+        started = RunningServer::start(&settings, secrets, Arc::new(SystemClock)) => started,
+        () = signals.next() => {
+            tracing::info!(target: "restante", "stopped before it was up");
+            return Ok(());
+        }
+    };
+    let mut server = started?;
     let (profile, data_path) = (settings.profile, settings.data_path);
     let running = Running {
         profile,

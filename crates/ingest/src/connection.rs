@@ -18,6 +18,8 @@ use crate::{handshake, reply};
 /// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.
 const COMMAND_BUFFER: usize = 4 * 1024;
 const DATA_BUFFER: usize = 64 * 1024;
+/// Under TLS a read never brings more than one record (RFC 8446 section 5.1).
+const TLS_DATA_BUFFER: usize = 16 * 1024;
 
 /// What a client still sends after the last reply is read and dropped for so long, and not beyond 64 KiB.
 const LINGER: Duration = Duration::from_secs(1);
@@ -44,8 +46,10 @@ where
         stream,
         peer,
         ingest,
+        data_buffer: if tls.is_some() { TLS_DATA_BUFFER } else { DATA_BUFFER },
         session: Session::new(ingest.session.clone(), tls),
         reservation: ingest.budget.empty_reservation(),
+        buffer_growth: None,
         began: Instant::now(),
     };
     connection.session.greet();
@@ -90,6 +94,10 @@ struct Connection<'a, S> {
     ingest: &'a Ingest,
     session: Session,
     reservation: Reservation,
+    /// Bytes of the large read buffer.
+    data_buffer: usize,
+    /// What it takes of the budget beyond the small one, while it is in use.
+    buffer_growth: Option<Reservation>,
     began: Instant,
 }
 
@@ -148,6 +156,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             ingest: self.ingest,
             session: self.session,
             reservation: self.reservation,
+            data_buffer: TLS_DATA_BUFFER,
+            buffer_growth: self.buffer_growth,
             began: self.began,
         };
         encrypted.run(stop).await.map(|_| ())
@@ -163,7 +173,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                     self.session.resume(answer);
                 }
                 Action::Reserve(bytes) => {
-                    let granted = self.reservation.grow(bytes);
+                    let granted = self.reserve(bytes);
                     self.session.resume(if granted {
                         Answer::Granted
                     } else {
@@ -258,16 +268,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         close(&mut self.stream).await.map(|()| End::Closed)
     }
 
-    /// Sets the buffer for the next read: a message that filled the last one gets the large one, and gives it back at
-    /// its end. A short message never pays for it.
-    fn size(&self, buffer: &mut Vec<u8>, received: usize) {
+    /// Takes room for the message; the large read buffer gives way to it.
+    fn reserve(&mut self, bytes: usize) -> bool {
+        self.reservation.grow(bytes) || {
+            self.buffer_growth = None;
+            self.reservation.grow(bytes)
+        }
+    }
+
+    /// Sets the buffer for the next read: a message that filled the last one gets the large one, if the budget has room
+    /// for it, and gives it back at its end. A short message never pays for it.
+    fn size(&mut self, buffer: &mut Vec<u8>, received: usize) {
         match self.session.phase() {
-            Phase::Data | Phase::Draining if received == buffer.len() => buffer.resize(DATA_BUFFER, 0),
-            Phase::Data | Phase::Draining => {}
-            Phase::Connected | Phase::Commands | Phase::Closed => {
-                buffer.truncate(COMMAND_BUFFER);
-                buffer.shrink_to(COMMAND_BUFFER);
+            Phase::Data | Phase::Draining if received == buffer.len() && self.buffer_growth.is_none() => {
+                let mut growth = self.ingest.budget.empty_reservation();
+                self.buffer_growth = growth.grow(self.data_buffer - COMMAND_BUFFER).then_some(growth);
             }
+            Phase::Data | Phase::Draining => {}
+            Phase::Connected | Phase::Commands | Phase::Closed => self.buffer_growth = None,
+        }
+        if self.buffer_growth.is_some() {
+            buffer.resize(self.data_buffer, 0);
+        } else {
+            buffer.truncate(COMMAND_BUFFER);
+            buffer.shrink_to(COMMAND_BUFFER);
         }
     }
 

@@ -9,6 +9,7 @@ use restante_inbox::{Budget, Inboxes};
 use restante_model::Clock;
 use restante_smtp::{SessionConfig, StartTls};
 use restante_tls::Acceptor;
+use tokio::sync::Semaphore;
 
 use crate::limits::{Connections, IngestLimits};
 use crate::rate::MailCounts;
@@ -41,6 +42,8 @@ pub struct Ingest {
     pub(crate) limits: IngestLimits,
     pub(crate) budget: Budget,
     pub(crate) connections: Connections,
+    /// Places for refused connections that are waited for.
+    pub(crate) farewells: Semaphore,
     pub(crate) counts: MailCounts,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) authenticator: Option<Authenticator>,
@@ -63,6 +66,7 @@ impl Ingest {
             }),
             budget: Budget::new(parts.limits.max_inflight_bytes),
             counts: MailCounts::new(parts.limits.rate),
+            farewells: Semaphore::new(parts.limits.max_farewells),
             limits: parts.limits,
             connections: Connections::default(),
             tls: parts.tls,

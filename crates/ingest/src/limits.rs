@@ -12,6 +12,8 @@ pub struct IngestLimits {
     pub max_connections: usize,
     /// Connections from one address; 0 is no limit.
     pub max_connections_per_ip: usize,
+    /// Refused connections that are waited for, so that they hear why.
+    pub max_farewells: usize,
     /// Memory for messages being received, over all connections.
     pub max_inflight_bytes: usize,
     /// Wait for the first command.
@@ -22,8 +24,6 @@ pub struct IngestLimits {
     pub data_block: Duration,
     /// A whole session.
     pub session: Duration,
-    /// A TLS handshake.
-    pub handshake: Duration,
     /// Mails from one address; no limit without it.
     pub rate: Option<MailRate>,
 }
@@ -42,12 +42,12 @@ impl Default for IngestLimits {
         Self {
             max_connections: 4000,
             max_connections_per_ip: 0,
+            max_farewells: 256,
             max_inflight_bytes: 268_435_456,
             first_command: Duration::from_secs(30),
             idle: Duration::from_mins(5),
             data_block: Duration::from_mins(3),
             session: Duration::from_mins(20),
-            handshake: Duration::from_secs(10),
             rate: None,
         }
     }

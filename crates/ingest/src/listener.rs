@@ -1,6 +1,6 @@
 //! Accepting sockets.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,9 @@ use crate::{handshake, proxy, reply};
 
 /// How long the accept loop rests when the process has run out of something.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a proxy may take to say for whom it speaks: it does so at once, and whoever does not holds a place.
+const PROXY_HEADER_WITHIN: Duration = Duration::from_secs(10);
 
 /// When the connections of a listener are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,13 +138,14 @@ impl Accepted {
         connection::serve(stream, self.peer, Some(facts), &self.ingest, stop).await
     }
 
-    /// The client's address, which a proxy has to say first; nothing if it does not.
+    /// The client's address, which a proxy has to say first; nothing, and the end, if it does not.
     async fn client(&mut self) -> Option<SocketAddr> {
         let proxy = self.peer;
         if !self.ingest.believes(proxy.ip()) {
             return Some(proxy);
         }
-        match timeout(self.ingest.limits.first_command, proxy::read_header(&mut self.stream)).await {
+        let within = self.ingest.limits.first_command.min(PROXY_HEADER_WITHIN);
+        match timeout(within, proxy::read_header(&mut self.stream)).await {
             Ok(Ok(client)) => return Some(client.unwrap_or(proxy)),
             // Health checks connect and leave.
             Ok(Err(error @ ProxyError::Read(_))) => tracing::debug!(%proxy, "no PROXY protocol v2 header: {error}"),
@@ -154,6 +158,7 @@ impl Accepted {
                 "closed: no PROXY protocol v2 header came in time from this network (SVC_SMTP_PROXY_PROTOCOL_NETWORKS)"
             ),
         }
+        let _ = connection::close(&mut self.stream).await;
         None
     }
 
@@ -165,7 +170,19 @@ impl Accepted {
             return;
         }
         let farewell = reply::too_many_connections().to_bytes();
+        let ingest = Arc::clone(&self.ingest);
+        let Ok(_place) = ingest.farewells.try_acquire() else {
+            return self.refuse_at_once(&farewell);
+        };
         let _ = timeout(Duration::from_secs(1), self.stream.write_all(&farewell)).await;
         let _ = connection::close(&mut self.stream).await;
+    }
+
+    /// Says why as far as there is room for it, and waits for nothing: a crowd must not take all descriptors.
+    fn refuse_at_once(self, farewell: &[u8]) {
+        // Past the runtime, which does not know yet whether there is room.
+        if let Ok(mut stream) = self.stream.into_std() {
+            let _ = stream.write(farewell);
+        }
     }
 }

@@ -43,6 +43,11 @@ impl Acceptor {
         }
     }
 
+    /// How long a handshake may take.
+    pub fn within(&self) -> Duration {
+        self.within
+    }
+
     /// Does the handshake, within the time of the acceptor.
     ///
     /// # Errors

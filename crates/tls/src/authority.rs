@@ -5,6 +5,7 @@ mod params;
 
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use zeroize::Zeroizing;
 use crate::certificate::{Certificate, CertificateError, CertificateFiles};
 use crate::provider::provider;
 use crate::replace::{PUBLIC, SECRET, replace};
+use crate::validity::Validity;
 
 const DAY: Duration = Duration::from_hours(24);
 /// What has less than this left is made anew.
@@ -68,11 +70,16 @@ pub enum AuthorityError {
 }
 
 impl LocalAuthority {
-    /// An authority in this directory, for these names beside `localhost` and the loopback addresses.
+    /// An authority in this directory, for these names and addresses beside `localhost` and the loopback addresses.
     ///
     /// Names that no certificate can hold are left out.
-    pub fn new(directory: PathBuf, names: impl IntoIterator<Item = Domain>) -> Self {
-        let given = names.into_iter().map(|name| name.to_string());
+    pub fn new(
+        directory: PathBuf,
+        names: impl IntoIterator<Item = Domain>,
+        addresses: impl IntoIterator<Item = IpAddr>,
+    ) -> Self {
+        let names = names.into_iter().map(|name| name.to_string());
+        let given = names.chain(addresses.into_iter().map(|address| address.to_string()));
         let all = given.chain(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
         let mut names = Vec::new();
         for name in all.filter_map(|name| ServerName::try_from(name).ok()) {
@@ -125,7 +132,7 @@ impl LocalAuthority {
                 Ok(Renewal::Kept) => {}
                 Ok(Renewal::Issued) => tracing::info!("the local authority has renewed the certificate"),
                 Ok(Renewal::Founded) => tracing::warn!(
-                    "the local authority was at its end; clients must trust the new one: {}",
+                    "the local authority was at its end, or ahead of the clock; clients must trust the new one: {}",
                     self.certificate_path().display()
                 ),
                 Err(error) => tracing::error!("the local authority cannot renew the certificate: {error}"),
@@ -204,12 +211,13 @@ impl LocalAuthority {
     }
 }
 
-/// Whether the authority is good for a while yet; one without a readable end is nobody's but its owner's to judge.
+/// Whether the authority is good, and for a while yet; one without readable dates is nobody's but its owner's to judge.
+///
+/// It has not begun if it was made while the clock was ahead.
 fn lasts(kept: &CertificateFiles, now: Timestamp) -> Result<bool, AuthorityError> {
     let authority = Certificate::load(kept)?;
-    Ok(authority
-        .not_after()
-        .is_none_or(|end| now.after(DAY * RENEW_DAYS) < end))
+    let lasts = |validity: Validity| validity.contains(now) && validity.contains(now.after(DAY * RENEW_DAYS));
+    Ok(authority.validity().is_none_or(lasts))
 }
 
 fn is_missing(path: &Path) -> bool {
@@ -232,7 +240,7 @@ mod tests {
     use super::params::{AUTHORITY_DAYS, SERVER_DAYS};
     use super::*;
     use crate::acceptor::Protocol;
-    use crate::testing::{Pair, client, shake};
+    use crate::testing::{LOOKS_MAX, Pair, client, shake};
     use crate::tls::Tls;
 
     /// The present of the system: the clients of these tests have no other.
@@ -246,7 +254,7 @@ mod tests {
 
     fn authority(root: &Path, names: &[&str]) -> LocalAuthority {
         let names = names.iter().map(|name| Domain::parse(name).unwrap());
-        LocalAuthority::new(root.join("tls"), names)
+        LocalAuthority::new(root.join("tls"), names, [])
     }
 
     /// The certificate that clients trust.
@@ -296,9 +304,11 @@ mod tests {
     #[test]
     fn each_name_is_there_once() {
         let names = ["localhost", "a.test", "A.TEST"].map(|name| Domain::parse(name).unwrap());
-        let authority = LocalAuthority::new("tls".into(), names);
+        let addresses = ["127.0.0.1", "2001:db8::25", "192.0.2.25", "2001:db8::25"].map(|text| text.parse().unwrap());
+        let authority = LocalAuthority::new("tls".into(), names, addresses);
         let names: Vec<_> = authority.names.iter().map(ServerName::to_str).collect();
-        assert_eq!(names, ["localhost", "a.test", "127.0.0.1", "::1"]);
+        let expected = ["localhost", "a.test", "127.0.0.1", "2001:db8::25", "192.0.2.25", "::1"];
+        assert_eq!(names, expected);
     }
 
     #[test]
@@ -316,7 +326,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (authority, now) = (authority(root.path(), &[]), now());
         authority.renew(now).unwrap();
-        let end = |files| Certificate::load(&files).unwrap().not_after().unwrap();
+        let end = |files| Certificate::load(&files).unwrap().validity().unwrap().end;
         let lasts = |files| now.until(end(files)).as_secs().div_ceil(DAY.as_secs());
         assert_eq!((lasts(authority.files()), lasts(authority.kept_files())), (396, 3650));
     }
@@ -365,6 +375,19 @@ mod tests {
         assert_eq!(authority.renew(late).unwrap(), Renewal::Kept);
     }
 
+    /// The clock was ahead when it was made, by so much that it would be of no use for years.
+    #[tokio::test]
+    async fn an_authority_that_has_not_begun_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let (authority, start) = (authority(root.path(), &[]), now());
+        let ahead = start.after(days(400));
+        assert_eq!(authority.renew(ahead).unwrap(), Renewal::Founded);
+        assert!(!is_trusted_as(&authority, "localhost").await);
+        assert_eq!(authority.renew(start).unwrap(), Renewal::Founded);
+        assert!(is_trusted_as(&authority, "localhost").await);
+        assert_eq!(authority.renew(start).unwrap(), Renewal::Kept);
+    }
+
     /// So after a crash between the two, and when somebody has removed it.
     #[tokio::test]
     async fn a_key_without_its_certificate_goes_on() {
@@ -410,9 +433,13 @@ mod tests {
         let first = fs::read(authority.files().chain).unwrap();
         let clock = Arc::new(Later(days(SERVER_DAYS)));
         let renewed = async {
-            while fs::read(authority.files().chain).unwrap() == first {
+            for _ in 0..LOOKS_MAX {
+                if fs::read(authority.files().chain).unwrap() != first {
+                    return;
+                }
                 tokio::time::sleep(DAY).await;
             }
+            panic!("it is not renewed");
         };
         tokio::select! {
             () = authority.clone().keep(clock, DAY) => unreachable!("it never ends"),

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use restante_model::Timestamp;
+use rustix::fs::{Mode, OFlags};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -15,7 +15,7 @@ use rustls::sign::CertifiedKey;
 use zeroize::Zeroizing;
 
 use crate::provider::{provider, sha256};
-use crate::validity::not_after;
+use crate::validity::{Validity, validity};
 
 /// Bytes of a file, at most: no chain comes near, and a wrong path must not fill the memory.
 const SIZE_MAX: u64 = 1024 * 1024;
@@ -39,6 +39,12 @@ pub enum CertificateError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// It is a directory, a pipe, a device: what cannot be read whole, or makes its reader wait.
+    #[error("{}: is not a file", path.display())]
+    NotAFile {
+        /// What is there.
+        path: PathBuf,
     },
     /// A file is larger than any certificate or key.
     #[error("{}: too large for a certificate or a key", path.display())]
@@ -179,9 +185,9 @@ impl Certificate {
         &self.key.cert
     }
 
-    /// When the server's certificate ends; `None` if it does not say so in the usual way.
-    pub fn not_after(&self) -> Option<Timestamp> {
-        not_after(&self.chain()[0])
+    /// From when to when the server's certificate is good; `None` if it does not say so in the usual way.
+    pub fn validity(&self) -> Option<Validity> {
+        validity(&self.chain()[0])
     }
 
     /// The SHA-256 of the server's certificate as `openssl x509 -fingerprint` shows it.
@@ -198,8 +204,8 @@ impl Certificate {
 impl fmt::Display for Certificate {
     /// For example `valid until 2027-01-25T11:41:16.000Z, SHA-256 4F:…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.not_after() {
-            Some(end) => write!(f, "valid until {end}, ")?,
+        match self.validity() {
+            Some(validity) => write!(f, "valid until {}, ", validity.end)?,
             None => f.write_str("without a readable end, ")?,
         }
         write!(f, "SHA-256 {}", self.fingerprint())
@@ -214,19 +220,29 @@ impl fmt::Debug for Certificate {
 
 /// The whole file, in memory that is wiped: it may hold a key, even as the file of the chain.
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CertificateError> {
-    let content = File::open(path).and_then(|file| {
-        let length = file.metadata()?.len().min(SIZE_MAX) + 1;
-        // Room for all of it at once: a buffer that grows leaves pieces of the key behind.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default()));
-        file.take(SIZE_MAX + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    });
-    let path = path.to_owned();
-    match content {
-        Ok(bytes) if bytes.len() as u64 > SIZE_MAX => Err(CertificateError::TooLarge { path }),
-        Ok(bytes) => Ok(bytes),
-        Err(source) => Err(CertificateError::Read { path, source }),
+    let unreadable = |source| CertificateError::Read {
+        path: path.into(),
+        source,
+    };
+    let file = open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(CertificateError::NotAFile { path: path.into() });
     }
+    let length = metadata.len().min(SIZE_MAX) + 1;
+    // Room for all of it at once: a buffer that grows leaves pieces of the key behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default()));
+    file.take(SIZE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > SIZE_MAX {
+        return Err(CertificateError::TooLarge { path: path.into() });
+    }
+    Ok(bytes)
+}
+
+/// Opens without waiting: a pipe that nobody writes to would keep its reader for ever.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
@@ -279,6 +295,9 @@ fn broken(path: &Path, error: &pem::Error) -> CertificateError {
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use restante_model::Timestamp;
+    use rustix::fs::{CWD, mkfifoat};
 
     use super::*;
     use crate::testing::{Pair, files_in};
@@ -401,16 +420,34 @@ mod tests {
         assert!(said(&files).starts_with(&start), "{}", said(&files));
 
         pair.write(&files);
-        fs::remove_file(&files.key).unwrap();
-        fs::create_dir(&files.key).unwrap();
-        let start = format!("{}: cannot be read: ", files.key.display());
-        assert!(said(&files).starts_with(&start), "{}", said(&files));
+        fs::write(&files.key, " ".repeat(1024 * 1024 + 1)).unwrap();
+        let expected = format!("{}: too large for a certificate or a key", files.key.display());
+        assert_eq!(said(&files), expected);
+    }
 
-        let endless = CertificateFiles {
-            key: "/dev/zero".into(),
-            ..files
-        };
-        assert_eq!(said(&endless), "/dev/zero: too large for a certificate or a key");
+    /// A pipe has no writer here: who opened it as a file would wait for one for ever.
+    #[test]
+    fn what_is_no_file_is_named_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let (files, pair) = (files_in(directory.path()), Pair::new("a.test"));
+        pair.write(&files);
+        let pipe = directory.path().join("pipe");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        for path in [pipe.as_path(), directory.path(), Path::new("/dev/zero")] {
+            let expected = format!("{}: is not a file", path.display());
+            for files in [
+                CertificateFiles {
+                    chain: path.into(),
+                    ..files.clone()
+                },
+                CertificateFiles {
+                    key: path.into(),
+                    ..files.clone()
+                },
+            ] {
+                assert_eq!(Certificate::load(&files).unwrap_err().to_string(), expected);
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! use restante_tls::{Acceptor, LocalAuthority, Protocol, Tls};
 //!
 //! # let directory = tempfile::tempdir()?;
-//! let authority = LocalAuthority::new(directory.path().join("tls"), []);
+//! let authority = LocalAuthority::new(directory.path().join("tls"), [], []);
 //! authority.renew(Timestamp::from_unix_ms(1_790_000_000_000))?;
 //! let tls = Tls::load(authority.files())?;
 //! let smtp: Acceptor = tls.acceptor(Protocol::Smtp, Duration::from_secs(10));
@@ -38,3 +38,4 @@ pub use authority::{AuthorityError, LocalAuthority, Renewal};
 pub use certificate::{Certificate, CertificateError, CertificateFiles};
 pub use tls::Tls;
 pub use tokio_rustls::server::TlsStream;
+pub use validity::Validity;

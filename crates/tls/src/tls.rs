@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use restante_model::{Clock, Timestamp};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -11,6 +12,7 @@ use rustls::sign::CertifiedKey;
 use crate::acceptor::{Acceptor, Protocol};
 use crate::certificate::{Certificate, CertificateError, CertificateFiles, Content};
 use crate::provider::provider;
+use crate::validity::Untimely;
 
 /// The certificate of all listeners.
 ///
@@ -24,6 +26,8 @@ pub struct Tls {
     seen: Content,
     /// What the files failed with when they were last looked at.
     failure: Option<String>,
+    /// What was said of the certificate's time.
+    said: Option<Untimely>,
 }
 
 /// The certificate that holds, as handshakes see it.
@@ -56,6 +60,7 @@ impl Tls {
             certificate,
             seen,
             failure: None,
+            said: None,
         })
     }
 
@@ -77,16 +82,32 @@ impl Tls {
         Acceptor::new(config, within)
     }
 
+    /// Warns if clients refuse the certificate at this moment, or soon will; once for each reason.
+    pub fn warn_if_untimely(&mut self, now: Timestamp) {
+        if let Some(untimely) = self.news(now) {
+            tracing::warn!("the TLS certificate {untimely}");
+        }
+    }
+
+    /// What is to be said of the certificate's time, and was not yet.
+    fn news(&mut self, now: Timestamp) -> Option<Untimely> {
+        let found = self.certificate.validity().and_then(|validity| validity.untimely(now));
+        let former = std::mem::replace(&mut self.said, found);
+        found.filter(|_| found != former)
+    }
+
     /// Follows the files for ever, with a pause between looks; files that are broken change nothing.
     ///
+    /// It warns of a certificate whose time is over, or soon will be.
     /// It reads them each time: they are small, and no other way sees every change, through links of links and on
     /// every file system (docs/adr/0011).
-    pub async fn follow(mut self, pause: Duration) {
+    pub async fn follow(mut self, clock: Arc<dyn Clock>, pause: Duration) {
         loop {
             tokio::time::sleep(pause).await;
             let files = self.files.clone();
             let read = tokio::task::spawn_blocking(move || files.read()).await;
             self.consider(read.expect("reading files does not panic"));
+            self.warn_if_untimely(clock.now());
         }
     }
 
@@ -120,6 +141,7 @@ impl Tls {
         self.certificate = certificate;
         self.seen = content;
         self.failure = None;
+        self.said = None;
     }
 }
 
@@ -141,10 +163,11 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
+    use restante_model::SystemClock;
     use rustls::version::TLS13;
 
     use super::*;
-    use crate::testing::{Pair, client, files_in, shake, tls_of};
+    use crate::testing::{LOOKS_MAX, Pair, client, files_in, shake, tls_of};
 
     fn look(tls: &mut Tls) -> Look {
         let read = tls.files.read();
@@ -247,17 +270,41 @@ mod tests {
         assert!(shows(&acceptor, &new).await);
     }
 
+    #[tokio::test]
+    async fn a_certificate_out_of_its_time_is_told_once_for_each_reason() {
+        let moment = |text: &str| Timestamp::parse(text).unwrap();
+        let (begin, end) = (moment("2030-01-01T00:00:00Z"), moment("2030-03-01T00:00:00Z"));
+        let (_directory, mut tls) = tls_of(&Pair::between("a.test", begin, end));
+        for (now, expected) in [
+            ("2029-12-31T00:00:00Z", Some(Untimely::NotYet(begin))),
+            ("2029-12-31T12:00:00Z", None),
+            ("2030-02-01T00:00:00Z", None),
+            ("2030-02-25T00:00:00Z", Some(Untimely::EndsSoon(end))),
+            ("2030-02-26T00:00:00Z", None),
+            ("2030-03-02T00:00:00Z", Some(Untimely::Ended(end))),
+            ("2030-04-01T00:00:00Z", None),
+        ] {
+            assert_eq!(tls.news(moment(now)), expected, "{now}");
+        }
+        // One that is as old is another reason all the same.
+        Pair::between("a.test", begin, end).write(&tls.files);
+        assert_eq!(look(&mut tls), Look::Reloaded);
+        assert_eq!(tls.news(moment("2030-04-01T00:00:00Z")), Some(Untimely::Ended(end)));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn following_looks_again_and_again() {
         let (old, new) = (Pair::new("a.test"), Pair::new("a.test"));
         let (directory, tls) = tls_of(&old);
         let (files, acceptor) = (files_in(directory.path()), acceptor(&tls));
-        let following = tls.follow(Duration::from_secs(2));
+        let following = tls.follow(Arc::new(SystemClock), Duration::from_secs(2));
         let watching = async {
             for pair in [&new, &old, &new] {
                 pair.write(&files);
                 // Only the paused clock passes, and only while nobody reads files.
+                let mut looks = 0..LOOKS_MAX;
                 while !shows(&acceptor, pair).await {
+                    looks.next().expect("the new pair is taken");
                     tokio::time::sleep(Duration::from_secs(2)).await;
                 }
             }

@@ -1,6 +1,9 @@
-//! When a certificate ends: the one field that rustls keeps to itself.
+//! From when to when a certificate is good: the fields that rustls keeps to itself.
 //!
 //! Source: RFC 5280, section 4.1.
+
+use std::fmt;
+use std::time::Duration;
 
 use restante_model::Timestamp;
 
@@ -9,8 +12,59 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// `notAfter` of a certificate in DER; `None` if the certificate is not made as the RFC says.
-pub(crate) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
+/// What has less than this left should have been renewed.
+const SOON: Duration = Duration::from_hours(7 * 24);
+
+/// From when to when a certificate is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// `notBefore`.
+    pub begin: Timestamp,
+    /// `notAfter`.
+    pub end: Timestamp,
+}
+
+/// What is wrong with a certificate at a moment. Its `Display` is for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Untimely {
+    /// It is not good before this.
+    NotYet(Timestamp),
+    /// It has less than a week left.
+    EndsSoon(Timestamp),
+    /// It is not good since this.
+    Ended(Timestamp),
+}
+
+impl Validity {
+    /// Whether the certificate is good at this moment.
+    pub fn contains(&self, moment: Timestamp) -> bool {
+        self.begin <= moment && moment <= self.end
+    }
+
+    /// What whoever runs the server should know at this moment.
+    pub(crate) fn untimely(&self, now: Timestamp) -> Option<Untimely> {
+        if now < self.begin {
+            return Some(Untimely::NotYet(self.begin));
+        }
+        if now > self.end {
+            return Some(Untimely::Ended(self.end));
+        }
+        (now.after(SOON) > self.end).then_some(Untimely::EndsSoon(self.end))
+    }
+}
+
+impl fmt::Display for Untimely {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotYet(begin) => write!(f, "is not valid before {begin}; clients will refuse it"),
+            Self::EndsSoon(end) => write!(f, "ends soon, at {end}"),
+            Self::Ended(end) => write!(f, "has expired at {end}; clients will refuse it"),
+        }
+    }
+}
+
+/// The validity of a certificate in DER; `None` if the certificate is not made as the RFC says.
+pub(crate) fn validity(certificate: &[u8]) -> Option<Validity> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut fields, _) = element(certificate)?;
     if fields.first() == Some(&VERSION) {
@@ -21,9 +75,15 @@ pub(crate) fn not_after(certificate: &[u8]) -> Option<Timestamp> {
         (_, _, fields) = element(fields)?;
     }
     let (_, validity, _) = element(fields)?;
-    let (_, _not_before, rest) = element(validity)?;
-    let (tag, digits, _) = element(rest)?;
-    moment(tag, std::str::from_utf8(digits).ok()?)
+    let (begin, rest) = date(validity)?;
+    let (end, _) = date(rest)?;
+    Some(Validity { begin, end })
+}
+
+/// The first date, and what follows it.
+fn date(der: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let (tag, digits, rest) = element(der)?;
+    Some((moment(tag, std::str::from_utf8(digits).ok()?)?, rest))
 }
 
 /// The tag and content of a DER element, and what follows it.
@@ -80,10 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_certificate_is_found() {
-        for end in ["2027-01-25T11:41:16.000Z", "2061-01-25T11:41:16.000Z"] {
-            let end = Timestamp::parse(end).unwrap();
-            assert_eq!(not_after(&Pair::ending("a.test", end).der), Some(end));
+    fn both_dates_of_a_certificate_are_found() {
+        for (begin, end) in [
+            ("2026-01-25T11:41:16Z", "2027-01-25T11:41:16Z"),
+            ("1999-12-31T23:59:59Z", "2061-01-25T11:41:16Z"),
+            ("2055-01-01T00:00:00Z", "2061-01-25T11:41:16Z"),
+        ] {
+            let [begin, end] = [begin, end].map(|date| Timestamp::parse(date).unwrap());
+            let pair = Pair::between("a.test", begin, end);
+            assert_eq!(validity(&pair.der), Some(Validity { begin, end }));
         }
     }
 
@@ -91,7 +156,27 @@ mod tests {
     fn no_cut_certificate_is_read_beyond_its_end() {
         let der = Pair::new("a.test").der;
         for length in 0..der.len() {
-            assert_eq!(not_after(&der[..length]), None, "{length}");
+            assert_eq!(validity(&der[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn what_is_early_or_late_is_told() {
+        let moment = |text: &str| Timestamp::parse(text).unwrap();
+        let (begin, end) = (moment("2026-01-01T00:00:00Z"), moment("2026-02-01T00:00:00Z"));
+        let validity = Validity { begin, end };
+        for (now, expected) in [
+            ("2025-12-31T23:59:59Z", Some(Untimely::NotYet(begin))),
+            ("2026-01-01T00:00:00Z", None),
+            ("2026-01-25T00:00:00Z", None),
+            ("2026-01-25T00:00:01Z", Some(Untimely::EndsSoon(end))),
+            ("2026-02-01T00:00:00Z", Some(Untimely::EndsSoon(end))),
+            ("2026-02-01T00:00:01Z", Some(Untimely::Ended(end))),
+        ] {
+            let now = moment(now);
+            assert_eq!(validity.untimely(now), expected, "{now}");
+            let is_good = !matches!(expected, Some(Untimely::NotYet(_) | Untimely::Ended(_)));
+            assert_eq!(validity.contains(now), is_good, "{now}");
         }
     }
 }

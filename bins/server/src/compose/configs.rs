@@ -79,8 +79,8 @@ pub(super) fn limits(settings: &Settings) -> IngestLimits {
         idle: smtp.session_timeout,
         data_block: smtp.data_timeout,
         session: smtp.max_session_duration,
-        handshake: settings.tls.handshake_timeout,
         rate: smtp.rate,
+        ..IngestLimits::default()
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Authority {
 /// A server with a certificate, and its authority.
 pub(crate) async fn encrypted(change: impl FnOnce(&mut IngestParts)) -> (Fixture, Authority) {
     let directory = tempfile::tempdir().unwrap();
-    let authority = LocalAuthority::new(directory.path().join("tls"), []);
+    let authority = LocalAuthority::new(directory.path().join("tls"), [], []);
     authority.renew(SystemClock.now()).unwrap();
     let tls = Tls::load(authority.files()).unwrap();
     let mut roots = RootCertStore::empty();

@@ -218,11 +218,9 @@ impl Client {
         self.say("DATA", "354 ").await;
     }
 
-    /// What comes until the connection ends, however it ends.
+    /// What comes until the server closes: a reset is none.
     pub(crate) async fn heard(&mut self) -> String {
-        let mut heard = Vec::new();
-        let _ = self.stream.read_to_end(&mut heard).await;
-        String::from_utf8(heard).unwrap()
+        self.rest().await.0
     }
 
     /// What comes until the server closes, and how many seconds after the connection began that was.

@@ -1,6 +1,8 @@
 //! Connections that begin with TLS (RFC 8314), over real sockets.
 
 use restante_ingest::Encryption;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::encryption::encrypted;
 use crate::listening::{Log, connect, listen};
@@ -45,6 +47,19 @@ async fn plain_text_is_closed_with_one_line_in_the_log() {
             "{lines:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_health_check_leaves_no_line_in_the_log() {
+    let log = Log::kept();
+    let (fixture, _) = encrypted(|_| ()).await;
+    listen(&fixture, Encryption::Implicit, async |address| {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "the server closes, too");
+    })
+    .await;
+    assert_eq!(log.take(), Vec::<String>::new());
 }
 
 #[tokio::test]

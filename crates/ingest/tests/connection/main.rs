@@ -4,6 +4,8 @@
 
 mod announcing;
 mod authenticating;
+mod buffers;
+mod crowd;
 mod deadlines;
 mod encryption;
 mod fixture;

@@ -95,14 +95,18 @@ async fn without_a_header_the_connection_is_closed_without_a_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_header_has_the_time_of_a_first_command() {
+async fn a_header_has_10_seconds_or_less() {
     let log = Log::kept();
-    for sent in [b"", &SIGNATURE[..5]] {
-        let fixture = Fixture::with(behind_loopback).await;
+    for (sent, first_command, within) in [(&b""[..], 30, 10), (&SIGNATURE[..5], 30, 10), (b"", 3, 3)] {
+        let limited = |parts: &mut IngestParts| {
+            behind_loopback(parts);
+            parts.limits.first_command = Duration::from_secs(first_command);
+        };
+        let fixture = Fixture::with(limited).await;
         listen(&fixture, Encryption::OnRequest, async |address| {
             let mut client = connect(address).await;
             client.send(sent).await.unwrap();
-            assert_eq!(client.rest().await, (String::new(), 30));
+            assert_eq!(client.rest().await, (String::new(), within));
         })
         .await;
         assert_eq!(log.take().len(), 1);
