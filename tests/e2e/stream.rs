@@ -304,6 +304,23 @@ fn the_event_follows_the_250() {
 }
 
 #[test]
+fn a_stream_beyond_the_limit_is_refused_until_another_ends() {
+    let server = TestServer::start(&[("SERVER_MAX_STREAMS", "2")]);
+    let bob = server.create_plain("bob@restante.test");
+    let query = format!("?inboxes={bob}");
+    let (first, _second) = (open(&server, &query), open(&server, &query));
+    let again = || EventStream::open(server.http, &format!("/api/events{query}"), &[KEY]);
+    let refused = again().head.to_ascii_lowercase();
+    assert!(refused.starts_with("http/1.1 503 "), "{refused}");
+    assert!(refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
+    drop(first);
+    let began = Instant::now();
+    while !again().head.starts_with("HTTP/1.1 200 ") {
+        assert!(began.elapsed() < Duration::from_secs(10), "the place is not free again");
+    }
+}
+
+#[test]
 fn a_stop_of_the_server_ends_streams() {
     let (server, bob, _) = with_two();
     let mut stream = open(&server, &format!("?inboxes={bob}"));

@@ -67,6 +67,9 @@ pub enum ApiError {
     /// 503: no memory for the answer, or no free alias.
     #[error("the server is busy")]
     Busy,
+    /// 503: as many streams are open as there may be.
+    #[error("too many streams")]
+    TooManyStreams,
     /// 504: the answer took too long.
     #[error("the deadline passed")]
     Deadline,
@@ -109,7 +112,7 @@ impl ApiError {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable | Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Busy | Self::TooManyStreams => StatusCode::SERVICE_UNAVAILABLE,
             Self::Deadline => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -136,6 +139,7 @@ impl ApiError {
             Self::Internal => "Internal server error".to_owned(),
             Self::Unavailable => "Storage is unavailable, try again later".to_owned(),
             Self::Busy => "Server is busy, try again later".to_owned(),
+            Self::TooManyStreams => "Too many open streams, try again later".to_owned(),
             Self::Deadline => "The answer took too long, try again later".to_owned(),
         };
         vec![message]
@@ -175,7 +179,7 @@ impl IntoResponse for ApiError {
             Self::TooMany(wait) => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
             }
-            Self::Unavailable | Self::Busy => {
+            Self::Unavailable | Self::Busy | Self::TooManyStreams => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECS));
             }
             _ => {}
@@ -212,6 +216,7 @@ mod tests {
             (ApiError::Internal, 500, "Internal Server Error", r#""Internal server error""#),
             (ApiError::Unavailable, 503, "Service Unavailable", r#""Storage is unavailable, try again later""#),
             (ApiError::Busy, 503, "Service Unavailable", r#""Server is busy, try again later""#),
+            (ApiError::TooManyStreams, 503, "Service Unavailable", r#""Too many open streams, try again later""#),
             (ApiError::Deadline, 504, "Gateway Timeout", r#""The answer took too long, try again later""#),
         ]
     }
@@ -234,7 +239,7 @@ mod tests {
             let header = match &error {
                 ApiError::MissingKey | ApiError::InvalidKey => Some((WWW_AUTHENTICATE, "ApiKey")),
                 ApiError::TooMany(_) => Some((RETRY_AFTER, "2")),
-                ApiError::Unavailable | ApiError::Busy => Some((RETRY_AFTER, "1")),
+                ApiError::Unavailable | ApiError::Busy | ApiError::TooManyStreams => Some((RETRY_AFTER, "1")),
                 _ => None,
             };
             let headers = error.clone().into_response().headers().clone();

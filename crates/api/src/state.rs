@@ -32,6 +32,8 @@ pub struct ApiSettings {
     pub throttle: Option<(u32, Duration)>,
     /// Connections at a time, over all listeners.
     pub max_connections: usize,
+    /// Notification streams at a time.
+    pub max_streams: usize,
     /// Memory for answers being made.
     pub max_inflight_bytes: usize,
     /// Pause between keep-alive comments of a stream.
@@ -48,6 +50,8 @@ pub struct Api {
     pub(crate) throttle: Option<Throttle>,
     /// Places for connections.
     pub(crate) places: Arc<Semaphore>,
+    /// Places for streams.
+    pub(crate) streams: Arc<Semaphore>,
     /// Runs the streams.
     pub(crate) tasks: TaskTracker,
     /// Ends the streams.
@@ -63,6 +67,7 @@ impl Api {
             budget: Budget::new(settings.max_inflight_bytes),
             failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
             places: Arc::new(Semaphore::new(settings.max_connections)),
+            streams: Arc::new(Semaphore::new(settings.max_streams)),
             throttle: settings.throttle.map(|(limit, window)| Throttle::new(limit, window)),
             settings,
             tasks,

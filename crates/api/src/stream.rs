@@ -12,7 +12,7 @@ use futures_util::stream;
 use restante_inbox::{Watch, WatchError, Watched};
 use restante_model::{EmailId, InboxHash};
 use restante_wire::StreamItem;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 
 use crate::answer;
@@ -36,6 +36,9 @@ pub(crate) async fn events(
     parameters: Parameters,
 ) -> Result<Response<Body>, ApiError> {
     let hashes = hashes(&parameters)?;
+    let place = Arc::clone(&api.streams)
+        .try_acquire_owned()
+        .map_err(|_| ApiError::TooManyStreams)?;
     let watch = api
         .inboxes
         .watch(&hashes, last_event_id(&headers, &parameters))
@@ -56,6 +59,7 @@ pub(crate) async fn events(
         receiver,
         keep_alive: api.settings.keep_alive,
         is_open: false,
+        _place: place,
     }))
 }
 
@@ -115,6 +119,7 @@ struct Events {
     receiver: mpsc::Receiver<Bytes>,
     keep_alive: Duration,
     is_open: bool,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Events {

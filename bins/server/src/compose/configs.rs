@@ -52,6 +52,7 @@ pub(super) fn api(settings: &Settings, inboxes: &Inboxes, key: KeyDigest) -> Api
         local_hosts_only: settings.http.listen.host.is_loopback(),
         throttle: settings.http.throttle.map(|throttle| (throttle.limit, throttle.per)),
         max_connections: settings.http.max_connections,
+        max_streams: settings.http.max_streams,
         max_inflight_bytes: bytes(settings.http.max_inflight_bytes),
         keep_alive: KEEP_ALIVE,
     }

@@ -234,6 +234,8 @@ pub const SECTIONS: &[Section] = &[
             "Port of the HTTPS listener."),
         row("SERVER_MAX_CONNECTIONS", number(1, COUNT_MAX), Same("16384"),
             "HTTP and HTTPS connections at a time, at most; further ones wait."),
+        row("SERVER_MAX_STREAMS", number(1, COUNT_MAX), Same("12000"),
+            "Notification streams at a time, at most; further ones are refused (503)."),
         row("SERVER_ORIGIN", Kind::List, Same(""),
             "Origins that browsers may call from (CORS).").later(),
         row("THROTTLE_LIMIT", number(0, COUNT_MAX), Same("0"),

@@ -331,6 +331,7 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_SERVER_HTTPS_ENABLED=false  # default
     SVC_SERVER_HTTPS_PORT=8443  # default
     SVC_SERVER_MAX_CONNECTIONS=16384  # default
+    SVC_SERVER_MAX_STREAMS=12000  # default
     SVC_THROTTLE_LIMIT=0  # default
     SVC_THROTTLE_TTL=60000  # default
     SVC_HTTP_MAX_INFLIGHT_BYTES=268435456  # default

@@ -111,6 +111,8 @@ pub struct HttpSettings {
     pub listen_tls: Option<ListenAddress>,
     /// Connections at a time.
     pub max_connections: usize,
+    /// Notification streams at a time.
+    pub max_streams: usize,
     /// Memory for answers being made, in bytes.
     pub max_inflight_bytes: u64,
     /// How many requests one address may make; `None` is no limit.
@@ -293,6 +295,7 @@ impl From<&Resolved> for HttpSettings {
             listen: listen("SERVER_PORT").expect("the port of HTTP cannot be off"),
             listen_tls: listen("SERVER_HTTPS_PORT").filter(|_| https),
             max_connections: values.narrow("SERVER_MAX_CONNECTIONS"),
+            max_streams: values.narrow("SERVER_MAX_STREAMS"),
             max_inflight_bytes: values.number("HTTP_MAX_INFLIGHT_BYTES"),
             throttle: (limit > 0).then_some(Throttle { limit, per }),
         }

@@ -47,6 +47,7 @@ const EVERY_BUILT: &[(&str, &str)] = &[
     ("SVC_SERVER_HOST", "0.0.0.0"),
     ("SVC_SERVER_PORT", "81"),
     ("SVC_SERVER_MAX_CONNECTIONS", "6"),
+    ("SVC_SERVER_MAX_STREAMS", "4"),
     ("SVC_THROTTLE_LIMIT", "5"),
     ("SVC_THROTTLE_TTL", "7000"),
     ("SVC_HTTP_MAX_INFLIGHT_BYTES", "1000000"),
