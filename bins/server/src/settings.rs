@@ -32,6 +32,7 @@ pub use typed::{
 };
 
 use crate::StartError;
+use crate::certificate::ServerCertificate;
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -45,7 +46,8 @@ pub enum Invocation {
 /// Reads the command line, which starts with the program's name, and the environment.
 ///
 /// # Errors
-/// [`StartError::Usage`] for a command line that cannot be read, else [`StartError::Settings`] with every error.
+/// [`StartError::Usage`] for a command line that cannot be read, else [`StartError::Settings`] with every error; a mere
+/// check also reads the files of the certificate ([`StartError::Certificate`]).
 pub fn read(
     argv: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -60,7 +62,10 @@ pub fn read(
     }
     let resolved = resolve::resolve(given_flags, environment, machine)?;
     Ok(match asked {
-        flags::Asked::CheckConfig => Invocation::Print(report::effective(&resolved)),
+        flags::Asked::CheckConfig => {
+            ServerCertificate::check(&Settings::from(&resolved))?;
+            Invocation::Print(report::effective(&resolved))
+        }
         flags::Asked::Serve | flags::Asked::Reference => Invocation::Serve(Box::new(Settings::from(&resolved))),
     })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::listen::ListenAddress;
+
 /// One error in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
@@ -53,6 +55,16 @@ pub enum SettingError {
     NoCertificate {
         /// As it was given.
         name: String,
+    },
+    /// Two listeners have the same address and port.
+    #[error("{name}: listens on {address} as {other} does; each needs a port of its own")]
+    SamePort {
+        /// The setting of the one port, as it was given.
+        name: String,
+        /// That of the other.
+        other: String,
+        /// The address.
+        address: ListenAddress,
     },
     /// A setting was given under both of its names.
     #[error("{name}: the same setting as {other}; give one of them")]

@@ -169,11 +169,20 @@ fn bracketed(text: &str) -> Option<IpAddr> {
     inside.parse().ok().map(IpAddr::V6)
 }
 
-/// A network whose address has bits beyond its length is another one than was meant, or a mistake.
+/// A network whose address has bits beyond its length is another one than was meant, or a mistake. One of IPv4 in the
+/// clothes of IPv6 (RFC 4291 section 2.5.5.2) is shown as what it is, as are the addresses that it is compared with.
 fn network(text: &str) -> Option<IpNet> {
     let network: IpNet = match text.parse::<IpAddr>() {
         Ok(address) => address.into(),
         Err(_) => text.parse().ok()?,
+    };
+    let mapped = match network.addr() {
+        IpAddr::V6(address) => address.to_ipv4_mapped().zip(network.prefix_len().checked_sub(96)),
+        IpAddr::V4(_) => None,
+    };
+    let network = match mapped {
+        Some((address, length)) => IpNet::new(address.into(), length).ok()?,
+        None => network,
     };
     (network == network.trunc()).then_some(network)
 }
@@ -274,6 +283,12 @@ mod tests {
             (Kind::Networks, "", "(empty)"),
             (Kind::Networks, "10.0.0.0/8, fd00::/8,", "10.0.0.0/8,fd00::/8"),
             (Kind::Networks, "192.0.2.1,::1", "192.0.2.1/32,::1/128"),
+            (
+                Kind::Networks,
+                "::ffff:10.0.0.0/104,::ffff:192.0.2.1",
+                "10.0.0.0/8,192.0.2.1/32",
+            ),
+            (Kind::Networks, "::ffff:0:0/96,::/0", "0.0.0.0/0,::/0"),
             (Kind::Server, "192.0.2.53:5353", "192.0.2.53:5353"),
             (Kind::Server, "192.0.2.53", "192.0.2.53:53"),
             (Kind::Server, "[::1]:5353", "[::1]:5353"),
@@ -323,6 +338,8 @@ mod tests {
             (Kind::Domains, "a@b.test"),
             (Kind::Networks, "10.0.0.0/33"),
             (Kind::Networks, "10.0.0.1/8"),
+            (Kind::Networks, "::ffff:10.0.0.1/104"),
+            (Kind::Networks, "::ffff:10.0.0.0/90"),
             (Kind::Networks, "10.0.0.0/8;::1"),
             (Kind::Networks, "localhost"),
             (Kind::Server, ""),

@@ -3,11 +3,20 @@
 use super::error::SettingError;
 use super::kind::Value;
 use super::resolve::{Resolved, Source};
+use crate::listen::ListenAddress;
 
 /// Settings that come together or not at all.
 const PAIRS: &[(&str, &str)] = &[
     ("TLS_CERT_PATH", "TLS_KEY_PATH"),
     ("SERVER_SIGNATURE_SECRET_KEY_PATH", "SERVER_SIGNATURE_PUBLIC_KEY_PATH"),
+];
+
+/// The hosts and ports of listeners.
+const LISTENERS: &[(&str, &str)] = &[
+    ("SMTP_HOST", "SMTP_PORT"),
+    ("SMTP_HOST", "SMTP_TLS_PORT"),
+    ("SERVER_HOST", "SERVER_PORT"),
+    ("SERVER_HOST", "SERVER_HTTPS_PORT"),
 ];
 
 /// Checks every rule whose settings could all be read; `unsound` names those that could not.
@@ -19,6 +28,7 @@ pub(super) fn check(resolved: &Resolved, unsound: &[&str]) -> Vec<SettingError> 
         .chain(rules.default_ttl())
         .chain(rules.inflight())
         .chain(rules.smtp_listener())
+        .chain(rules.ports())
         .chain(rules.one_certificate())
         .chain(rules.certificate())
         .collect()
@@ -83,6 +93,26 @@ impl Rules<'_> {
             expected: format!("a port, since SVC_{tls} is off"),
             got: Some("off".into()),
         })
+    }
+
+    /// Listeners with the same address and port; 0 is another port for each.
+    fn ports(&self) -> Vec<SettingError> {
+        let listeners: Vec<_> = LISTENERS
+            .iter()
+            .filter(|(_, port)| *port != "SERVER_HTTPS_PORT" || self.resolved.switch("SERVER_HTTPS_ENABLED"))
+            .filter(|(host, port)| self.are_sound(&[host, port]))
+            .filter_map(|(host, port)| Some((*port, self.resolved.listen(host, port)?)))
+            .filter(|(_, address)| address.port != 0)
+            .collect();
+        let clash = |(index, (name, address)): (usize, &(&str, ListenAddress))| {
+            let (other, _) = listeners[..index].iter().find(|(_, other)| other == address)?;
+            Some(SettingError::SamePort {
+                name: self.spelled(name),
+                other: self.spelled(other),
+                address: *address,
+            })
+        };
+        listeners.iter().enumerate().filter_map(clash).collect()
     }
 
     fn one_certificate(&self) -> Option<SettingError> {

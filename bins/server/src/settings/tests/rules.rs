@@ -67,6 +67,21 @@ fn rules_between_settings() {
             vec![("SVC_SERVER_HTTPS_ENABLED", "true"), DOMAINS],
             "SVC_SERVER_HTTPS_ENABLED: needs a certificate: name one by SVC_TLS_CERT_PATH and SVC_TLS_KEY_PATH, or have one made by SVC_TLS_SELF_SIGNED=true",
         ),
+        (
+            vec![("SVC_SMTP_PORT", "8080")],
+            "SVC_SERVER_PORT: listens on 127.0.0.1:8080 as SVC_SMTP_PORT does; each needs a port of its own",
+        ),
+        (
+            vec![
+                ("SVC_TLS_SELF_SIGNED", "true"),
+                ("SVC_SMTP_TLS_PORT", "465"),
+                ("SVC_SMTP_PORT", "465"),
+                ("SVC_SERVER_HTTPS_ENABLED", "true"),
+                ("SVC_SERVER_HTTPS_PORT", "8080"),
+            ],
+            "SVC_SMTP_TLS_PORT: listens on 127.0.0.1:465 as SVC_SMTP_PORT does; each needs a port of its own\n\
+             SVC_SERVER_HTTPS_PORT: listens on 127.0.0.1:8080 as SVC_SERVER_PORT does; each needs a port of its own",
+        ),
         // A rule is silent while one of its settings is wrong in itself.
         (
             vec![
@@ -109,4 +124,35 @@ fn a_certificate_opens_listeners() {
             ["localhost:2525", "localhost:465"]
         );
     }
+}
+
+#[test]
+fn listeners_may_have_one_port_on_two_addresses_and_any_free_one_twice() {
+    for variables in [
+        vec![("SVC_SMTP_PORT", "8080"), ("SVC_SMTP_HOST", "::1")],
+        vec![("SVC_SMTP_PORT", "0"), ("SVC_SERVER_PORT", "0")],
+        // There is no such listener.
+        vec![("SVC_SMTP_PORT", "8443")],
+    ] {
+        settings(&[], &variables);
+    }
+}
+
+/// The files of a certificate are no settings, but a check that says nothing of them would be worth little.
+#[test]
+fn a_check_reads_the_certificate_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("both.pem");
+    let variables = [
+        ("SVC_TLS_CERT_PATH", path.to_str().unwrap()),
+        ("SVC_TLS_KEY_PATH", path.to_str().unwrap()),
+    ];
+    let outcome = invoke(&["--check-config"], &variables, &machine());
+    assert!(matches!(outcome, Err(StartError::Certificate(_))), "{outcome:?}");
+
+    let pair = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
+    std::fs::write(&path, pair.cert.pem() + &pair.signing_key.serialize_pem()).unwrap();
+    assert!(printed(&["--check-config"], &variables).contains("SVC_TLS_CERT_PATH="));
+    // Nothing is made by a check.
+    assert!(printed(&["--check-config"], &[("SVC_TLS_SELF_SIGNED", "true")]).contains("SVC_TLS_SELF_SIGNED=true"));
 }
