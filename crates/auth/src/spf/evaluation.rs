@@ -16,6 +16,7 @@ use super::target::Target;
 use super::terms::Mechanism;
 use crate::dns::{Dns, DnsFailure};
 use crate::name::DomainName;
+use crate::shown::shown;
 
 /// A record and whose it is.
 #[derive(Debug)]
@@ -93,9 +94,9 @@ impl<'a> Evaluation<'a> {
             Mechanism::All => Ok(true),
             Mechanism::Network(network) => Ok(network.contains(self.envelope.ip)),
             Mechanism::Include(spec) => self.includes(spec, domain).await,
-            Mechanism::Addresses(spec, lengths) => self.at_addresses(spec.as_ref(), *lengths, domain).await,
-            Mechanism::MailServers(spec, lengths) => self.at_mail_servers(spec.as_ref(), *lengths, domain).await,
-            Mechanism::Names(spec) => self.has_name(spec.as_ref(), domain).await,
+            Mechanism::Addresses(spec, lengths) => self.at_addresses(spec, *lengths, domain).await,
+            Mechanism::MailServers(spec, lengths) => self.at_mail_servers(spec, *lengths, domain).await,
+            Mechanism::Names(spec) => self.has_name(spec, domain).await,
             Mechanism::Exists(spec) => self.exists(spec, domain).await,
         }
     }
@@ -108,12 +109,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Section 5.3.
-    async fn at_addresses(
-        &mut self,
-        spec: Option<&DomainSpec>,
-        lengths: Lengths,
-        domain: &Target,
-    ) -> Result<bool, SpfError> {
+    async fn at_addresses(&mut self, spec: &DomainSpec, lengths: Lengths, domain: &Target) -> Result<bool, SpfError> {
         let Some(target) = self.target(spec, domain).await? else {
             return Ok(false);
         };
@@ -124,7 +120,7 @@ impl<'a> Evaluation<'a> {
     /// Section 5.4.
     async fn at_mail_servers(
         &mut self,
-        spec: Option<&DomainSpec>,
+        spec: &DomainSpec,
         lengths: Lengths,
         domain: &Target,
     ) -> Result<bool, SpfError> {
@@ -151,7 +147,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Section 5.5; what the DNS says of the client's names is no fault of the record.
-    async fn has_name(&mut self, spec: Option<&DomainSpec>, domain: &Target) -> Result<bool, SpfError> {
+    async fn has_name(&mut self, spec: &DomainSpec, domain: &Target) -> Result<bool, SpfError> {
         let target = self.target(spec, domain).await?;
         let Some(target) = target.as_ref().and_then(Target::domain) else {
             return Ok(false);
@@ -161,7 +157,7 @@ impl<'a> Evaluation<'a> {
 
     /// Section 5.7: an address of IPv4, whatever the client has.
     async fn exists(&mut self, spec: &DomainSpec, domain: &Target) -> Result<bool, SpfError> {
-        let Some(target) = self.target(Some(spec), domain).await? else {
+        let Some(target) = self.target(spec, domain).await? else {
             return Ok(false);
         };
         let addresses = lookups::addresses(self.dns, target.name(), RecordType::A).await;
@@ -179,7 +175,7 @@ impl<'a> Evaluation<'a> {
             verb,
             target,
         };
-        let target = self.target(Some(spec), domain).await?.filter(Target::has_dot);
+        let target = self.target(spec, domain).await?.filter(Target::has_dot);
         let target = target.ok_or_else(|| dangling("what is not a domain name".to_owned()))?;
         match policy(self.dns, target).await {
             Err(SpfError::NoRecord(target) | SpfError::NoDomain(target)) => Err(dangling(target)),
@@ -189,12 +185,9 @@ impl<'a> Evaluation<'a> {
 
     /// The name that a term asks for, which costs a lookup; none if no query can carry it, and so nobody has it
     /// (RFC 7208 section 4.8 leaves this to us).
-    async fn target(&mut self, spec: Option<&DomainSpec>, domain: &Target) -> Result<Option<Target>, SpfError> {
+    async fn target(&mut self, spec: &DomainSpec, domain: &Target) -> Result<Option<Target>, SpfError> {
         self.budget.spend_lookup(domain)?;
-        match spec {
-            Some(spec) => Ok(self.expand(spec, domain).await),
-            None => Ok(Some(domain.clone())),
-        }
+        Ok(self.expand(spec, domain).await)
     }
 
     async fn expand(&mut self, spec: &DomainSpec, domain: &Target) -> Option<Target> {
@@ -291,7 +284,7 @@ pub(super) async fn policy(dns: &Dns, domain: Target) -> Result<(Policy, Vec<u8>
 fn unanswered(what: &'static str, name: &Name, failure: DnsFailure) -> SpfError {
     SpfError::Dns {
         what,
-        name: crate::shown::shown(name.to_ascii().trim_end_matches('.')),
+        name: shown(name.to_ascii().trim_end_matches('.')),
         failure,
     }
 }

@@ -44,7 +44,7 @@ enum Part {
 struct Macro {
     letter: Letter,
     /// How many parts are kept, from the right.
-    keep: Option<usize>,
+    keep: usize,
     reversed: bool,
     delimiters: String,
     /// An upper-case letter: as in a URL.
@@ -154,6 +154,17 @@ impl DomainSpec {
         ends_well.then_some(Self(string))
     }
 
+    /// The domain of the record itself: what a mechanism without a `domain-spec` asks for.
+    pub(super) fn of_record() -> Self {
+        Self(MacroString(vec![Part::Macro(Macro {
+            letter: Letter::Domain,
+            keep: usize::MAX,
+            reversed: false,
+            delimiters: ".".to_owned(),
+            escaped: false,
+        })]))
+    }
+
     /// Whether its expansion needs the name of the client.
     pub(super) fn wants_name(&self) -> bool {
         self.0.wants_name()
@@ -223,22 +234,19 @@ impl Macro {
         if self.reversed {
             parts.reverse();
         }
-        let dropped = self.keep.map_or(0, |keep| parts.len().saturating_sub(keep));
+        let dropped = parts.len().saturating_sub(self.keep);
         let text = parts[dropped..].join(".");
         if self.escaped { url_escaped(&text) } else { text }
     }
 }
 
-/// How many parts are kept: not none of them (RFC 7208 section 7.1).
-fn parse_keep(digits: &str) -> Option<Option<usize>> {
-    if digits.is_empty() {
-        return Some(None);
-    }
-    if digits.bytes().all(|digit| digit == b'0') {
+/// How many parts are kept: all without a number, and never none of them (RFC 7208 section 7.1).
+fn parse_keep(digits: &str) -> Option<usize> {
+    if !digits.is_empty() && digits.bytes().all(|digit| digit == b'0') {
         return None;
     }
     // More than a usize is more than there are parts.
-    Some(Some(digits.parse().unwrap_or(usize::MAX)))
+    Some(digits.parse().unwrap_or(usize::MAX))
 }
 
 impl Letter {
@@ -272,7 +280,7 @@ impl Letter {
             Self::Helo => envelope.helo.clone(),
             Self::ReadableIp => envelope.ip.to_string(),
             Self::Receiver => RECEIVER.to_owned(),
-            Self::Time => (envelope.received_at.unix_ms() / 1000).to_string(),
+            Self::Time => envelope.received_at.unix_secs().to_string(),
         }
     }
 }
@@ -404,6 +412,11 @@ mod tests {
     #[test]
     fn an_endless_expansion_has_no_text() {
         assert_eq!(expanded(&"%{s}".repeat(16_000), "192.0.2.3", Place::Record), None);
+    }
+
+    #[test]
+    fn the_domain_of_the_record_is_what_d_stands_for() {
+        assert_eq!(DomainSpec::parse("%{d}"), Some(DomainSpec::of_record()));
     }
 
     #[test]

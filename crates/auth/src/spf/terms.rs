@@ -27,7 +27,7 @@ pub(super) struct Directive {
     pub(super) mechanism: Mechanism,
 }
 
-/// What is compared with the client; without a domain, that of the record.
+/// What is compared with the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mechanism {
     /// `all`: every client.
@@ -35,11 +35,11 @@ pub(super) enum Mechanism {
     /// `include`: those that another record passes.
     Include(DomainSpec),
     /// `a`: those at the addresses of a name.
-    Addresses(Option<DomainSpec>, Lengths),
+    Addresses(DomainSpec, Lengths),
     /// `mx`: those at the addresses of the mail servers of a name.
-    MailServers(Option<DomainSpec>, Lengths),
+    MailServers(DomainSpec, Lengths),
     /// `ptr`: those with a name in a domain that points back.
-    Names(Option<DomainSpec>),
+    Names(DomainSpec),
     /// `ip4` and `ip6`: those in a network.
     Network(Network),
     /// `exists`: all, if a name has an address.
@@ -105,15 +105,15 @@ fn required(rest: &str) -> Option<DomainSpec> {
 }
 
 /// `[ ":" domain-spec ]`.
-fn optional(rest: &str) -> Option<Option<DomainSpec>> {
+fn optional(rest: &str) -> Option<DomainSpec> {
     if rest.is_empty() {
-        return Some(None);
+        return Some(DomainSpec::of_record());
     }
-    required(rest).map(Some)
+    required(rest)
 }
 
 /// `[ ":" domain-spec ] [ dual-cidr-length ]`.
-fn with_lengths(rest: &str) -> Option<(Option<DomainSpec>, Lengths)> {
+fn with_lengths(rest: &str) -> Option<(DomainSpec, Lengths)> {
     let (rest, lengths) = Lengths::split_off(rest)?;
     Some((optional(rest)?, lengths))
 }

@@ -1,5 +1,8 @@
 //! SPF (RFC 7208): every verdict, and why.
 
+mod cases;
+mod rfc7208;
+
 use restante_model::auth::{SpfResult, SpfVerdict};
 
 use crate::bench::{Bench, assert_says, session};
