@@ -10,6 +10,11 @@ use std::time::Duration;
 use restante_server::settings::{self, Invocation, Machine};
 use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, panics, run};
 
+/// glibc keeps blocks of up to 32 MiB in the heaps of its threads, where the memory of large messages stays
+/// (docs/adr/0014); how this one is set up stands in `.cargo/config.toml`.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// How long the end waits for tasks that block: one may hang on a disk that does not answer.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 

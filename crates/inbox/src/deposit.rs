@@ -22,10 +22,6 @@ const LIGHT_BYTES: usize = 64 * 1024;
 /// About what a trace field takes, or the names of the fields of a document.
 const TRACE_BYTES: usize = 4096;
 
-/// More than the largest block that glibc ever takes from a heap (`mallopt(3)`, `M_MMAP_THRESHOLD`); of such a block
-/// only the pages that are written cost anything.
-const MAPPED: usize = (32 << 20) + 1;
-
 /// Bytes that come behind a sealed plaintext: its tag and its MAC.
 const BEHIND: usize = 64;
 
@@ -52,8 +48,10 @@ pub struct Recipient {
 }
 
 impl Deposit {
+    /// The encrypted inboxes, each once.
     fn sealed_copies(&self) -> usize {
-        self.recipients.iter().filter(|to| to.inbox.mode.is_encrypted()).count()
+        let encrypted = self.recipients.iter().filter(|to| to.inbox.mode.is_encrypted());
+        encrypted.map(|to| to.inbox.key).collect::<HashSet<_>>().len()
     }
 
     /// Whether it is prepared in microseconds, between two reads of a socket.
@@ -87,9 +85,12 @@ pub enum DepositError {
     /// An inbox expired or was removed after its RCPT.
     #[error("a recipient is gone")]
     Gone,
-    /// The disk is full.
+    /// The disk is full, or the memory for sealed copies is taken: another time there may be room.
     #[error("there is no room")]
     NoRoom,
+    /// All the memory for sealed copies would not do for so large a message to so many encrypted inboxes.
+    #[error("the message is too large for so many encrypted inboxes")]
+    TooLarge,
     /// The store cannot tell.
     #[error("the storage is unavailable")]
     Unavailable,
@@ -121,8 +122,8 @@ impl Inboxes {
     /// Parses the message and, for encrypted inboxes, seals it: the part of a deposit that costs time but does no IO.
     ///
     /// # Errors
-    /// [`DepositError::NoRoom`] when there is no memory for the sealed copies, [`DepositError::Unavailable`] when the
-    /// work panics.
+    /// [`DepositError::NoRoom`] when there is no memory for the sealed copies now, [`DepositError::TooLarge`] when there
+    /// never is, [`DepositError::Unavailable`] when the work panics.
     pub async fn prepare(&self, deposit: Deposit) -> Result<Prepared, DepositError> {
         if deposit.is_light() {
             return self.prepare_now(&deposit);
@@ -146,8 +147,11 @@ impl Inboxes {
 
     fn prepare_now(&self, deposit: &Deposit) -> Result<Prepared, DepositError> {
         let sealing = &self.shared.sealing;
-        let mut memory = sealing.empty_reservation();
-        if !memory.grow(deposit.sealing_bytes(sealing.all())) {
+        let (mut memory, needed) = (sealing.empty_reservation(), deposit.sealing_bytes(sealing.all()));
+        if needed > sealing.all() {
+            return Err(DepositError::TooLarge);
+        }
+        if !memory.grow(needed) {
             return Err(DepositError::NoRoom);
         }
         let message = Message {
@@ -244,12 +248,12 @@ impl Inboxes {
         let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
         let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
             let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
-            reserve(buffer, message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
+            buffer.reserve_exact(message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
             serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
         });
         let raw = seal_with(profile, PayloadPart::Raw, key, |buffer| {
             let source = message.raw.len() + TRACE_BYTES;
-            reserve(buffer, source.div_ceil(3) * 4 + BEHIND);
+            buffer.reserve_exact(source.div_ceil(3) * 4 + BEHIND);
             let mut base64 = EncoderWriter::new(buffer, &STANDARD);
             content::write_source(&mut base64, message.raw, &facts.session, &self.policy().hostname, id)
                 .and_then(|()| base64.finish().map(drop))
@@ -260,14 +264,6 @@ impl Inboxes {
             (Part::Parsed, unsigned(PayloadPart::Parsed, parsed)),
             (Part::Raw, unsigned(PayloadPart::Raw, raw)),
         ]
-    }
-}
-
-/// Makes room for so many bytes; a large buffer gets a mapping of its own, which is given back when it is dropped.
-fn reserve(buffer: &mut Vec<u8>, bytes: usize) {
-    let mapped = bytes >= 1 << 20 && buffer.try_reserve_exact(bytes.max(MAPPED)).is_ok();
-    if !mapped {
-        buffer.reserve_exact(bytes);
     }
 }
 

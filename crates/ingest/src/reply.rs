@@ -22,6 +22,11 @@ pub(crate) fn deposit(error: DepositError) -> Reply {
     match error {
         DepositError::Gone => recipient(&RecipientError::NoInbox),
         DepositError::NoRoom => no_room(),
+        DepositError::TooLarge => Reply::new(
+            552,
+            Enhanced(5, 3, 4),
+            "Message too large for so many encrypted inboxes, send it to fewer at a time",
+        ),
         DepositError::Unavailable => storage_trouble(),
     }
 }
