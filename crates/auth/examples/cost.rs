@@ -52,7 +52,7 @@ async fn measure(authenticator: &Authenticator, raw: &Bytes, rounds: u32) -> Dur
     let results = authenticator.check(raw, &facts()).await;
     assert_eq!(
         results.dmarc.details.as_deref(),
-        Some("SPF for reject.test and DKIM passed and is aligned with reject.test")
+        Some("SPF for reject.test and DKIM passed and are aligned with reject.test")
     );
     let start = Instant::now();
     for _ in 0..rounds {

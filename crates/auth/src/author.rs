@@ -1,7 +1,6 @@
 //! The author of a message: the domain that DMARC is about.
 
-use mail_auth::AuthenticatedMessage;
-use restante_message::RawMessage;
+use restante_message::{MailboxList, RawMessage};
 
 use crate::name::{DomainName, domain_part};
 use crate::shown::shown;
@@ -21,9 +20,15 @@ pub(crate) enum NoAuthor {
     /// There is more than one From field, which RFC 5322 section 3.6 forbids.
     #[error("the message has several From fields")]
     SeveralFields,
-    /// The field has no address, or is too long to be read.
+    /// The field is too long to be read.
+    #[error("the From field is longer than {LONGEST_FIELD} bytes")]
+    LongFrom,
+    /// The field has no address.
     #[error("the From field has no address with a domain")]
     NoAddress,
+    /// One receiver may take another address out of the field than the next.
+    #[error("the From field is not a list of addresses by RFC 5322, and can be read in several ways")]
+    Doubtful,
     /// Addresses of different domains.
     #[error("the From field names several domains")]
     SeveralDomains,
@@ -42,27 +47,24 @@ pub(crate) fn author(source: &RawMessage<'_>) -> Result<DomainName, NoAuthor> {
     if fields.next().is_some() {
         return Err(NoAuthor::SeveralFields);
     }
-    let addresses = addresses(field.value);
-    let mut domains = addresses.iter().filter_map(|address| domain_part(address));
+    if field.value.len() > LONGEST_FIELD {
+        return Err(NoAuthor::LongFrom);
+    }
+    one_domain(&MailboxList::read(field.value))
+}
+
+/// The domain of the mailboxes that are shown, if nobody else can read others.
+fn one_domain(list: &MailboxList) -> Result<DomainName, NoAuthor> {
+    let addresses = list.mailboxes.iter();
+    let mut domains = addresses.filter_map(|mailbox| domain_part(&mailbox.address));
     let domain = domains.next().ok_or(NoAuthor::NoAddress)?;
+    if list.is_doubtful {
+        return Err(NoAuthor::Doubtful);
+    }
     if domains.any(|other| !other.eq_ignore_ascii_case(domain)) {
         return Err(NoAuthor::SeveralDomains);
     }
     DomainName::parse(domain).ok_or_else(|| NoAuthor::NotAName(shown(domain)))
-}
-
-/// The addresses of a From field.
-fn addresses(value: &[u8]) -> Vec<String> {
-    if value.len() > LONGEST_FIELD {
-        return Vec::new();
-    }
-    let mut field = Vec::with_capacity(value.len() + 9);
-    field.extend_from_slice(b"From:");
-    field.extend_from_slice(value.trim_ascii_end());
-    field.extend_from_slice(b"\r\n\r\n");
-    AuthenticatedMessage::parse(&field)
-        .map(|message| message.from)
-        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -84,6 +86,10 @@ mod tests {
             "authors: a@example.test;",
             "\"a@b\"@example.test",
             "joe@example.test (a@example.org)",
+            "(c) joe (x) @ (y) example . test",
+            "joe@\r\n example.test",
+            "<@relay.example.org:joe@example.test>",
+            "joe@example.test.",
         ] {
             assert_eq!(
                 of(&format!("From: {from}\r\n\r\nbody")),
@@ -106,7 +112,10 @@ mod tests {
             ("From: a@example.test, b@example.org\r\n", NoAuthor::SeveralDomains),
             ("From: joe\r\n", NoAuthor::NoAddress),
             ("From:\r\n", NoAuthor::NoAddress),
-            (long.as_str(), NoAuthor::NoAddress),
+            (long.as_str(), NoAuthor::LongFrom),
+            ("From: a<b@example.org>c<j@example.test>\r\n", NoAuthor::Doubtful),
+            ("From: j@example.test <x@example.org>\r\n", NoAuthor::Doubtful),
+            ("From: a@example.org@example.test\r\n", NoAuthor::Doubtful),
             ("From: a@[192.0.2.1]\r\n", NoAuthor::NotAName("[192.0.2.1]".to_owned())),
         ] {
             assert_eq!(of(raw), Err(expected), "{}", &raw[..raw.len().min(60)]);

@@ -1,17 +1,16 @@
 //! DMARC (RFC 9989): does what passed speak for the author's domain, and what does that domain ask for?
 
-use mail_auth::dkim::Signature;
-use mail_auth::dmarc::verify::DmarcParameters;
-use mail_auth::dmarc::{Alignment, Dmarc, Policy};
-use mail_auth::{
-    AuthenticatedMessage, DkimOutput, DmarcOutput, DmarcResult as Outcome, DnsError, Error, SpfOutput, SpfResult,
-};
+mod record;
+mod tree;
+
 use restante_model::auth::{DkimResult, DmarcPolicy, DmarcResult, SpfVerdict, Verdict};
 
 use crate::author::NoAuthor;
-use crate::dns::Dns;
+use crate::dns::{Dns, DnsFailure};
 use crate::name::DomainName;
 use crate::shown::shown;
+use record::{Mode, Record, Subject};
+use tree::Walk;
 
 /// What the other checks found.
 pub(crate) struct Evidence<'a> {
@@ -29,26 +28,114 @@ pub(crate) async fn check(dns: &Dns, author: &Result<DomainName, NoAuthor>, evid
         Ok(author) => author,
         Err(none) => return none_for("", none.to_string()),
     };
-    if let Err(details) = first_record(dns, author).await {
-        return none_for(author.as_str(), details);
-    }
-    let output = evaluate(dns, author, evidence).await;
-    let policy = policy(output.policy());
-    let result = |result, details| DmarcResult {
+    let walk = Walk::from(dns, author).await;
+    let found = walk.policy(author);
+    let mut alignment = Alignment::new(author, &walk, found.map(|(_, record)| *record));
+    let standing = alignment.of(dns, evidence).await;
+    let result = |result, policy, details| DmarcResult {
         result,
         policy: Some(policy),
-        aligned: Some(result == Verdict::Pass),
+        aligned: Some(standing.has_passed()),
         domain: Some(author.to_string()),
         details: Some(details),
     };
-    match output.result() {
-        Outcome::Pass => result(Verdict::Pass, passed(author, &output, evidence)),
-        Outcome::Fail(_) => result(Verdict::Fail, failed(author, &output, evidence)),
-        Outcome::TempError(error) | Outcome::PermError(error) => result(Verdict::None, trouble(author, &error)),
-        Outcome::None => result(
-            Verdict::None,
-            format!("no DMARC record found for {author} or a domain above it"),
-        ),
+    let Some((place, record)) = found else {
+        let nothing = || format!("no DMARC record found for {author} or a domain above it");
+        let details = walk.trouble.clone().unwrap_or_else(nothing);
+        return result(Verdict::None, DmarcPolicy::None, details);
+    };
+    let Some(policy) = record.policy_for(subject(dns, author, place).await) else {
+        let details = format!("the DMARC record of {place} is malformed: p= is missing or unknown");
+        return result(Verdict::None, DmarcPolicy::None, details);
+    };
+    if standing.has_passed() {
+        result(Verdict::Pass, policy, passed(author, &standing, evidence))
+    } else if standing.may_pass {
+        let details = format!(
+            "the DNS did not answer, or not in time, what SPF or DKIM of {author} needs, or a signature was not verified"
+        );
+        result(Verdict::None, policy, details)
+    } else {
+        result(Verdict::Fail, policy, failed(author, *record, evidence))
+    }
+}
+
+/// Whom the record at `place` is asked for (RFC 9989 section 4.7, `np`).
+async fn subject(dns: &Dns, author: &DomainName, place: &str) -> Subject {
+    if author.as_str() == place {
+        return Subject::Itself;
+    }
+    match dns.txt(&author.absolute()).await {
+        Err(DnsFailure::NoName) => Subject::Missing,
+        _ => Subject::Subdomain,
+    }
+}
+
+/// What speaks for the author (RFC 9989 section 5.3.6).
+#[derive(Debug, Default)]
+struct Standing {
+    /// SPF passed and is aligned.
+    spf: bool,
+    /// A signature passed and is aligned.
+    dkim: bool,
+    /// Something aligned may pass another time.
+    may_pass: bool,
+}
+
+impl Standing {
+    fn has_passed(&self) -> bool {
+        self.spf || self.dkim
+    }
+}
+
+/// The comparison of domains with that of the author (RFC 9989 section 3.2.10).
+struct Alignment<'a> {
+    author: &'a DomainName,
+    organisation: &'a str,
+    spf: Mode,
+    dkim: Mode,
+}
+
+impl<'a> Alignment<'a> {
+    /// As the record wants it, and relaxed without one.
+    fn new(author: &'a DomainName, walk: &'a Walk, record: Option<Record>) -> Self {
+        Self {
+            author,
+            organisation: walk.organisation(author),
+            spf: record.map_or(Mode::Relaxed, |record| record.spf),
+            dkim: record.map_or(Mode::Relaxed, |record| record.dkim),
+        }
+    }
+
+    async fn of(&mut self, dns: &Dns, evidence: &Evidence<'_>) -> Standing {
+        let mut standing = Standing::default();
+        if let Some(domain) = evidence.spf_domain {
+            match evidence.spf {
+                SpfVerdict::Pass => standing.spf = self.holds(dns, domain, self.spf).await,
+                SpfVerdict::Temperror => standing.may_pass = self.holds(dns, domain, self.spf).await,
+                _ => {}
+            }
+        }
+        for signature in evidence.dkim {
+            let Some(domain) = signature.domain.as_deref().and_then(DomainName::parse) else {
+                continue;
+            };
+            match signature.result {
+                Verdict::Pass if !standing.dkim => standing.dkim = self.holds(dns, &domain, self.dkim).await,
+                Verdict::None if !standing.may_pass => standing.may_pass = self.holds(dns, &domain, self.dkim).await,
+                _ => {}
+            }
+        }
+        standing
+    }
+
+    async fn holds(&self, dns: &Dns, domain: &DomainName, mode: Mode) -> bool {
+        if domain == self.author {
+            return true;
+        }
+        // Only names below it can have the organisation of the author.
+        let is_near = DomainName::parse(self.organisation).is_some_and(|above| domain.is_within(&above));
+        mode == Mode::Relaxed && is_near && Walk::from(dns, domain).await.organisation(domain) == self.organisation
     }
 }
 
@@ -70,96 +157,19 @@ fn none_for(domain: &str, details: String) -> DmarcResult {
     }
 }
 
-/// Asks for the author's own record, so that trouble with it is told apart, and several records are not taken for one.
-async fn first_record(dns: &Dns, author: &DomainName) -> Result<(), String> {
-    match dns.txt(&format!("_dmarc.{author}.")).await {
-        Ok(records) if records.iter().filter(|record| is_dmarc(record)).count() > 1 => {
-            Err(format!("{author} has several DMARC records, and only one is allowed"))
-        }
-        Err(failure) if failure.is_temporary() => Err(format!("looking up the DMARC record of {author}: {failure}")),
-        _ => Ok(()),
-    }
-}
-
-fn is_dmarc(record: &[u8]) -> bool {
-    let version = record.split(|&byte| byte == b';').next().unwrap_or_default();
-    let mut sides = version.splitn(2, |&byte| byte == b'=').map(<[u8]>::trim_ascii);
-    sides.next() == Some(b"v") && sides.next() == Some(b"DMARC1")
-}
-
-/// Lets mail-auth walk the tree and compare domains.
-async fn evaluate(dns: &Dns, author: &DomainName, evidence: &Evidence<'_>) -> DmarcOutput {
-    let message = AuthenticatedMessage {
-        from: vec![format!("author@{author}")],
-        ..Default::default()
-    };
-    let signatures: Vec<Signature> = evidence.dkim.iter().map(signature).collect();
-    let dkim: Vec<DkimOutput<'_>> = evidence.dkim.iter().zip(&signatures).filter_map(dkim_output).collect();
-    let spf_domain = evidence.spf_domain.map_or("", DomainName::as_str);
-    let spf = SpfOutput::new(spf_domain.to_owned()).with_result(spf_outcome(evidence.spf));
-    let parameters = DmarcParameters {
-        message: &message,
-        dkim_output: &dkim,
-        dkim2_output: None,
-        rfc5321_mail_from_domain: spf_domain,
-        spf_output: &spf,
-    };
-    dns.authenticator().verify_dmarc(parameters).await
-}
-
-fn signature(result: &DkimResult) -> Signature {
-    Signature {
-        d: result.domain.clone().unwrap_or_default(),
-        ..Default::default()
-    }
-}
-
-/// Only what passed, or may still pass, counts (RFC 9989 section 5.3.6).
-fn dkim_output<'a>((result, signature): (&DkimResult, &'a Signature)) -> Option<DkimOutput<'a>> {
-    let output = match result.result {
-        Verdict::Pass => DkimOutput::pass(),
-        Verdict::None if !signature.d.is_empty() => DkimOutput::temp_err(undecided()),
-        Verdict::None | Verdict::Fail | Verdict::Skipped => return None,
-    };
-    Some(output.with_signature(signature))
-}
-
-fn spf_outcome(verdict: SpfVerdict) -> SpfResult {
-    match verdict {
-        SpfVerdict::Pass => SpfResult::Pass,
-        SpfVerdict::Temperror => SpfResult::TempError,
-        // No other verdict can pass DMARC, so none needs its own name here.
-        _ => SpfResult::None,
-    }
-}
-
-fn undecided() -> Error {
-    Error::Dns(DnsError::Resolver(
-        "the check of an aligned domain was not finished".to_owned(),
-    ))
-}
-
-fn policy(policy: Policy) -> DmarcPolicy {
-    match policy {
-        Policy::None | Policy::Unspecified => DmarcPolicy::None,
-        Policy::Quarantine => DmarcPolicy::Quarantine,
-        Policy::Reject => DmarcPolicy::Reject,
-    }
-}
-
-fn passed(author: &DomainName, output: &DmarcOutput, evidence: &Evidence<'_>) -> String {
+fn passed(author: &DomainName, standing: &Standing, evidence: &Evidence<'_>) -> String {
     let mut by = Vec::new();
-    if output.spf_result() == &Outcome::Pass {
+    if standing.spf {
         by.extend(evidence.spf_domain.map(|domain| format!("SPF for {domain}")));
     }
-    if output.dkim_result() == &Outcome::Pass {
+    if standing.dkim {
         by.push("DKIM".to_owned());
     }
-    format!("{} passed and is aligned with {author}", by.join(" and "))
+    let are = if by.len() > 1 { "are" } else { "is" };
+    format!("{} passed and {are} aligned with {author}", by.join(" and "))
 }
 
-fn failed(author: &DomainName, output: &DmarcOutput, evidence: &Evidence<'_>) -> String {
-    let record = output.dmarc_record();
+fn failed(author: &DomainName, record: Record, evidence: &Evidence<'_>) -> String {
     format!(
         "{}; {}",
         spf_failed(author, record, evidence),
@@ -167,10 +177,10 @@ fn failed(author: &DomainName, output: &DmarcOutput, evidence: &Evidence<'_>) ->
     )
 }
 
-fn spf_failed(author: &DomainName, record: Option<&Dmarc>, evidence: &Evidence<'_>) -> String {
+fn spf_failed(author: &DomainName, record: Record, evidence: &Evidence<'_>) -> String {
     match (evidence.spf, evidence.spf_domain) {
         (SpfVerdict::Pass, Some(domain)) => {
-            let mode = mode(record.map(|record| record.aspf));
+            let mode = mode(record.spf);
             format!("SPF passed for {domain}, which is not aligned ({mode}) with {author}")
         }
         (SpfVerdict::Skipped, _) => "SPF was not checked".to_owned(),
@@ -178,14 +188,14 @@ fn spf_failed(author: &DomainName, record: Option<&Dmarc>, evidence: &Evidence<'
     }
 }
 
-fn dkim_failed(author: &DomainName, record: Option<&Dmarc>, dkim: &[DkimResult]) -> String {
+fn dkim_failed(author: &DomainName, record: Record, dkim: &[DkimResult]) -> String {
     let passed: Vec<&str> = dkim
         .iter()
         .filter(|result| result.result == Verdict::Pass)
         .filter_map(|result| result.domain.as_deref())
         .collect();
     if !passed.is_empty() {
-        let mode = mode(record.map(|record| record.adkim));
+        let mode = mode(record.dkim);
         return format!(
             "DKIM passed for {}, which is not aligned ({mode}) with {author}",
             shown(&passed.join(", "))
@@ -198,33 +208,9 @@ fn dkim_failed(author: &DomainName, record: Option<&Dmarc>, dkim: &[DkimResult])
     }
 }
 
-fn mode(alignment: Option<Alignment>) -> &'static str {
-    match alignment {
-        Some(Alignment::Strict) => "strict",
-        Some(Alignment::Relaxed) | None => "relaxed",
-    }
-}
-
-fn trouble(author: &DomainName, error: &Error) -> String {
-    match error {
-        Error::Dns(DnsError::Resolver(_)) => {
-            format!("the DNS did not answer, or not in time, what SPF, DKIM or DMARC of {author} needs")
-        }
-        _ => format!("the DMARC record of {author} or of a domain above it is malformed"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_exact_version_makes_a_dmarc_record() {
-        for record in [&b"v=DMARC1; p=none"[..], b"v = DMARC1 ; p=none", b"v=DMARC1"] {
-            assert!(is_dmarc(record));
-        }
-        for record in [&b"v=DMARC2; p=none"[..], b"p=none; v=DMARC1", b"v=spf1 -all", b""] {
-            assert!(!is_dmarc(record));
-        }
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Strict => "strict",
+        Mode::Relaxed => "relaxed",
     }
 }

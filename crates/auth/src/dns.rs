@@ -6,7 +6,7 @@ use mail_auth::MessageAuthenticator;
 use mail_auth::hickory_resolver::TokioResolver;
 use mail_auth::hickory_resolver::net::{DnsError, NetError};
 use mail_auth::hickory_resolver::proto::op::ResponseCode;
-use mail_auth::hickory_resolver::proto::rr::RData;
+use mail_auth::hickory_resolver::proto::rr::{Name, RData};
 
 use crate::name::DomainName;
 
@@ -67,7 +67,7 @@ impl Dns {
 
     /// TXT records of a name, the strings of each joined.
     pub(crate) async fn txt(&self, name: &str) -> Result<Vec<Vec<u8>>, DnsFailure> {
-        let lookup = self.0.resolver().txt_lookup(name).await?;
+        let lookup = self.0.resolver().txt_lookup(exactly(name)?).await?;
         let records = lookup.answers().iter().filter_map(|record| match &record.data {
             RData::TXT(txt) => Some(txt.txt_data.concat()),
             _ => None,
@@ -89,8 +89,8 @@ impl Dns {
     pub(crate) async fn has_address(&self, name: &DomainName, ip: IpAddr) -> Result<bool, DnsFailure> {
         let resolver = self.0.resolver();
         let lookup = match ip {
-            IpAddr::V4(_) => resolver.ipv4_lookup(name.absolute()).await?,
-            IpAddr::V6(_) => resolver.ipv6_lookup(name.absolute()).await?,
+            IpAddr::V4(_) => resolver.ipv4_lookup(exactly(name.as_str())?).await?,
+            IpAddr::V6(_) => resolver.ipv6_lookup(exactly(name.as_str())?).await?,
         };
         Ok(lookup.answers().iter().any(|record| match &record.data {
             RData::A(address) => IpAddr::V4(address.0) == ip,
@@ -100,8 +100,39 @@ impl Dns {
     }
 }
 
+/// The name as it is: given text, the resolver would take its labels for words of a language, and refuse underscores
+/// in them and hyphens before them.
+fn exactly(name: &str) -> Result<Name, DnsFailure> {
+    let labels = name.strip_suffix('.').unwrap_or(name).split('.').map(str::as_bytes);
+    let mut name = Name::from_labels(labels).map_err(|_| DnsFailure::NoName)?;
+    name.set_fqdn(true);
+    Ok(name)
+}
+
 impl std::fmt::Debug for Dns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Dns")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_asked_for_as_they_are() {
+        for name in ["host_1.r.test", "-s._domainkey.a--b.test", "_dmarc.d_x.test."] {
+            let asked = exactly(name).expect("it is one");
+            let labels: Vec<&[u8]> = asked.iter().collect();
+            assert_eq!(labels.join(&b"."[..]), name.trim_end_matches('.').as_bytes());
+            assert!(asked.is_fqdn());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_does_not_exist() {
+        for name in [format!("{}.test", "a".repeat(64)), "a.".repeat(128), "a..b".to_owned()] {
+            assert_eq!(exactly(&name), Err(DnsFailure::NoName));
+        }
     }
 }

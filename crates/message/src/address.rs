@@ -9,6 +9,29 @@ use crate::parsed::Mailbox;
 /// Members of groups stand one by one; an empty group (`undisclosed-recipients:;`) has none.
 /// A display name without an address is no mailbox.
 pub(crate) fn parse(source: &str) -> Vec<Mailbox> {
+    read(source).mailboxes
+}
+
+/// The mailboxes of an address field, and whether somebody else may read others in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MailboxList {
+    /// As [`crate::parse`] shows them.
+    pub mailboxes: Vec<Mailbox>,
+    /// Whether the field is more or less than a list of addresses (RFC 5322 section 3.4, obsolete forms included):
+    /// several addresses run together, text left over, a quote left open.
+    ///
+    /// Brackets and non-ASCII characters in a display name make nothing doubtful.
+    pub is_doubtful: bool,
+}
+
+impl MailboxList {
+    /// Reads the value of a field, as it stands in the message.
+    pub fn read(value: &[u8]) -> Self {
+        read(&header::unfold(value).0)
+    }
+}
+
+fn read(source: &str) -> MailboxList {
     let mut reader = Reader::default();
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
@@ -17,20 +40,23 @@ pub(crate) fn parse(source: &str) -> Vec<Mailbox> {
             '"' => rest = reader.quoted(rest),
             '(' => rest = reader.comment(rest),
             '<' => rest = reader.angle(rest),
-            ',' | ';' => reader.finish(),
+            ',' => reader.finish(),
+            ';' => reader.end_group(),
             ':' => reader.group(),
             c if c.is_whitespace() => reader.end_word(),
             c => reader.word.push(c),
         }
     }
     reader.finish();
-    reader.mailboxes
+    reader.doubt_if(reader.in_group);
+    reader.list
 }
 
 /// The mailbox being read, and those that are complete.
 #[derive(Default)]
 struct Reader {
-    mailboxes: Vec<Mailbox>,
+    list: MailboxList,
+    in_group: bool,
     /// Words outside angle brackets and comments.
     words: Vec<Word>,
     word: String,
@@ -45,9 +71,15 @@ struct Word {
 }
 
 impl Reader {
+    fn doubt_if(&mut self, is_doubtful: bool) {
+        self.list.is_doubtful |= is_doubtful;
+    }
+
     /// A quoted string: of a display name, or the local part of an address, which keeps its quotes.
     fn quoted<'x>(&mut self, rest: &'x str) -> &'x str {
         let (content, after) = until(rest, '"');
+        self.doubt_if(after.is_none() || self.angle.is_some());
+        let after = after.unwrap_or_default();
         if after.starts_with('@') {
             self.word.push('"');
             self.word.push_str(&rest[..rest.len() - after.len()]);
@@ -64,15 +96,18 @@ impl Reader {
     fn comment<'x>(&mut self, rest: &'x str) -> &'x str {
         self.end_word();
         let (content, after) = comment(rest);
+        self.doubt_if(after.is_none());
         self.comment.get_or_insert(content);
-        after
+        after.unwrap_or_default()
     }
 
     /// An address between angle brackets; a source route before it is dropped (RFC 5322 section 4.4).
     fn angle<'x>(&mut self, rest: &'x str) -> &'x str {
         self.end_word();
+        self.doubt_if(self.angle.is_some() || rest.starts_with('<'));
         let rest = rest.trim_start_matches('<');
         let end = angle_end(rest);
+        self.doubt_if(!rest[end..].starts_with('>') || rest[end..].starts_with(">>"));
         let content = comment::strip(&rest[..end]);
         let address = match content.trim().split_once(':') {
             Some((route, address)) if route.starts_with('@') => address,
@@ -84,13 +119,24 @@ impl Reader {
 
     /// A colon: the words before it name a group.
     fn group(&mut self) {
-        self.word.clear();
+        self.end_word();
+        self.doubt_if(self.in_group || self.angle.is_some() || self.words.is_empty());
+        self.doubt_if(self.words.iter().any(Word::is_no_phrase));
+        self.in_group = true;
         self.words.clear();
         self.comment = None;
     }
 
+    /// A semicolon, which ends a group; between addresses it is meant as a comma.
+    fn end_group(&mut self) {
+        self.finish();
+        self.doubt_if(!self.in_group);
+        self.in_group = false;
+    }
+
     fn end_word(&mut self) {
         if !self.word.is_empty() {
+            self.doubt_if(self.angle.is_some());
             self.words.push(Word {
                 text: std::mem::take(&mut self.word),
                 is_quoted: false,
@@ -102,9 +148,14 @@ impl Reader {
         self.end_word();
         let mut words = std::mem::take(&mut self.words);
         let comment = self.comment.take();
-        let Some(address) = self.angle.take().or_else(|| bare_address(&mut words)) else {
+        let angle = self.angle.take();
+        let is_bare = angle.is_none();
+        let Some(address) = angle.or_else(|| bare_address(&mut words)) else {
+            self.doubt_if(!words.is_empty());
             return;
         };
+        self.doubt_if(is_bare && !words.is_empty() || words.iter().any(Word::is_no_phrase));
+        self.doubt_if(!is_addr_spec(&address));
         let phrase = words
             .iter()
             .map(|word| word.text.as_str())
@@ -115,9 +166,34 @@ impl Reader {
             .map(|name| header::decoded(&name).0)
             .filter(|name| !name.is_empty());
         if !address.is_empty() {
-            self.mailboxes.push(Mailbox { name, address });
+            self.list.mailboxes.push(Mailbox { name, address });
         }
     }
+}
+
+impl Word {
+    /// Whether a person or a program may take it for an address.
+    fn is_no_phrase(&self) -> bool {
+        !self.is_quoted && self.text.contains(['@', '>', '\\'])
+    }
+}
+
+/// Whether an address has one local part and one domain (RFC 5322 section 3.4.1).
+fn is_addr_spec(address: &str) -> bool {
+    let is_special = |c: char| c.is_whitespace() || c.is_control() || r#"()<>[]:;@\,""#.contains(c);
+    let (has_local, domain) = match address.strip_prefix('"') {
+        Some(quoted) => (true, until(quoted, '"').1.and_then(|after| after.strip_prefix('@'))),
+        None => match address.split_once('@') {
+            Some((local, domain)) => (!local.is_empty() && !local.contains(is_special), Some(domain)),
+            None => (false, None),
+        },
+    };
+    let is_domain = |domain: &str| {
+        let literal = domain.strip_prefix('[').and_then(|domain| domain.strip_suffix(']'));
+        let text = literal.map_or_else(|| domain.to_owned(), |literal| literal.replace(':', ""));
+        !text.is_empty() && !text.contains(is_special)
+    };
+    has_local && domain.is_some_and(is_domain)
 }
 
 /// Takes the address out of words that have none in angle brackets: the words around an `@`, or a single word.
@@ -152,22 +228,22 @@ fn close_up(address: &str) -> String {
     closed
 }
 
-/// The text up to an unescaped `end`, unescaped, and what follows; an open text reaches to the end.
-fn until(text: &str, end: char) -> (String, &str) {
+/// The text up to an unescaped `end`, unescaped, and what follows; an open text reaches to the end, and nothing follows.
+fn until(text: &str, end: char) -> (String, Option<&str>) {
     let mut content = String::new();
     let mut characters = text.chars();
     while let Some(c) = characters.next() {
         match c {
             '\\' => content.extend(characters.next()),
-            c if c == end => return (content, characters.as_str()),
+            c if c == end => return (content, Some(characters.as_str())),
             c => content.push(c),
         }
     }
-    (content, "")
+    (content, None)
 }
 
 /// The text of a comment whose `(` has been read, and what follows it; comments nest.
-fn comment(text: &str) -> (String, &str) {
+fn comment(text: &str) -> (String, Option<&str>) {
     let mut content = String::new();
     let mut depth = 1_usize;
     let mut characters = text.chars();
@@ -182,11 +258,11 @@ fn comment(text: &str) -> (String, &str) {
             _ => {}
         }
         if depth == 0 {
-            return (content, characters.as_str());
+            return (content, Some(characters.as_str()));
         }
         content.push(c);
     }
-    (content, "")
+    (content, None)
 }
 
 /// Where the `>` of an address is, not counting one inside a quoted local part.
@@ -264,6 +340,59 @@ mod tests {
         ] {
             let found: Vec<String> = parse(source).iter().map(Mailbox::to_string).collect();
             assert_eq!(found.join("|"), shown, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn what_others_may_read_otherwise_is_doubtful() {
+        for source in [
+            "",
+            "j@o.test",
+            "J. Ö. [x] <j@o.test>",
+            "\"x@p.test\" <j@o.test>",
+            "=?utf-8?q?x=40p.test?= <j@o.test>",
+            "(c) j (x) @ (y) o . test",
+            "j@ o.test",
+            "<@r.test:j@o.test> (c)",
+            "a@o.test, , B <b@o.test>,",
+            "g: a@o.test, <b@o.test>; , c@o.test",
+            "undisclosed:;",
+            r#""a \" b"@o.test"#,
+            r#"N <"a>b"@o.test>"#,
+            "j@[192.0.2.1]",
+            "<j@[IPv6:2001:db8::1]>",
+        ] {
+            assert!(!read(source).is_doubtful, "{source:?}");
+        }
+        for source in [
+            "a<b@p.test>c<j@o.test>",
+            "<j@o.test> <x@p.test>",
+            "<j@o.test> x@p.test",
+            "j@o.test x@p.test",
+            "j@o.test <x@p.test>",
+            "j@o.test; x@p.test",
+            "j@o.test From: x@p.test",
+            "g: a@o.test",
+            "g: h: a@o.test;",
+            ": a@o.test;",
+            "<a@o.test>: b@o.test;",
+            "a@p.test@o.test",
+            "<a@p.test@o.test>",
+            "<<j@o.test>>",
+            "<j@o.test",
+            "j@o.test>",
+            "<j x@o.test>",
+            "<j@o.test> \"k\"",
+            "j@o.test, \"k\"",
+            "joe",
+            "joe <>",
+            "@o.test",
+            "j@",
+            "j@o.test (x",
+            "\"j@o.test",
+            "j\\@o.test",
+        ] {
+            assert!(read(source).is_doubtful, "{source:?}");
         }
     }
 }

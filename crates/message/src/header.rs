@@ -95,7 +95,7 @@ fn single_line(text: &str) -> String {
 /// Joins the lines of a value and trims it: a fold, with the white space after it, is one space.
 ///
 /// Bytes that are not UTF-8 (RFC 6532) are read as windows-1252; the flag tells whether all were.
-fn unfold(value: &[u8]) -> (String, bool) {
+pub(crate) fn unfold(value: &[u8]) -> (String, bool) {
     let mut joined = Vec::with_capacity(value.len());
     for (index, line) in value.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

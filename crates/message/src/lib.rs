@@ -52,6 +52,7 @@ mod trace;
 mod transfer;
 mod utf7;
 
+pub use address::MailboxList;
 pub use fields::{RawField, RawMessage};
 pub use parse::{parse, summary};
 pub use parsed::{Attachment, Mailbox, ParsedMessage, Summary};

@@ -154,6 +154,7 @@ async fn a_chain_of_slow_answers_ends_at_the_deadline() {
         .add_txt("slow.test", &format!("v=spf1 {} -all", record.join(" ")));
     bench.dns.add("_dmarc.slow.test. 60 IN TXT \"v=DMARC1; p=reject\"");
     for number in 0..10 {
+        bench.dns.add(&format!("n{number}.slow.test. 60 IN A 198.51.100.1"));
         bench.dns.trouble(&format!("n{number}.slow.test"), Trouble::Slow);
     }
     let start = Instant::now();

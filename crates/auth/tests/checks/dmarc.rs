@@ -11,8 +11,9 @@ use crate::bench::{Bench, assert_says, session};
 async fn dmarc(bench: &Bench, key: &DkimKey, header: &str, reverse_path: &str, signer: &str) -> DmarcResult {
     let mut message = format!("{header}Subject: x\r\n\r\nbody\r\n").into_bytes();
     if !signer.is_empty() {
-        bench.dns.remove(&format!("sel._domainkey.{signer}"));
-        bench.dns.add_txt(&format!("sel._domainkey.{signer}"), &key.record());
+        let place = format!("sel._domainkey.{}", signer.trim_end_matches('.'));
+        bench.dns.remove(&place);
+        bench.dns.add_txt(&place, &key.record());
         message = Signer::new(signer, "sel").sign(key, &message);
     }
     bench
@@ -55,7 +56,7 @@ const CASES: &[Case] = &[
         "reject.test",
         Pass,
         Reject,
-        "SPF for reject.test and DKIM passed",
+        "SPF for reject.test and DKIM passed and are aligned with reject.test",
     ),
     ("Reject.TEST", "REJECT.test", "", Pass, Reject, "passed"),
     // Nothing passed, or for someone else.
@@ -189,7 +190,38 @@ const CASES: &[Case] = &[
         "",
         None,
         Monitor,
-        "the DMARC record of malformed.test or of a domain above it is malformed",
+        "the DMARC record of malformed.test is malformed: p= is missing or unknown",
+    ),
+    ("twice.test", "twice.test", "", None, Monitor, "twice.test is malformed"),
+    (
+        "sub.two.test",
+        "sub.two.test",
+        "",
+        None,
+        Monitor,
+        "two.test has several DMARC records",
+    ),
+    // A flaw leaves the rest of a record alone, and a bad record those of other domains.
+    ("flaws.test", "flaws.test", "", Pass, Reject, "passed"),
+    ("sub.flaws.test", "fail.spf.test", "", Fail, Reject, "did not pass"),
+    ("reports.test", "reports.test", "", Pass, Monitor, "passed"),
+    (
+        "good.malformed.test",
+        "good.malformed.test",
+        "",
+        Pass,
+        Quarantine,
+        "passed",
+    ),
+    // A final dot names the same domain.
+    ("reject.test.", "reject.test", "", Pass, Reject, "passed"),
+    (
+        "reject.test",
+        "fail.spf.test",
+        "reject.test.",
+        Pass,
+        Reject,
+        "DKIM passed",
     ),
     ("localhost", "localhost", "", None, Monitor, "no DMARC record found"),
     // Trouble that may pass.
@@ -223,8 +255,14 @@ async fn each_combination_has_its_verdict() {
         let case = format!("From {author}, sent for {sender}, signed for {signer:?}: {result:?}");
         assert_eq!(result.result, *verdict, "{case}");
         assert_eq!(result.policy, Some(*policy), "{case}");
-        assert_eq!(result.aligned, Some(*verdict == Pass), "{case}");
-        assert_eq!(result.domain, Some(author.to_lowercase()), "{case}");
+        // SPF that passes for the very domain is aligned, whether the domain asks for DMARC or not.
+        let is_aligned = *verdict == Pass || (*verdict == None && author == sender && *author != "localhost");
+        assert_eq!(result.aligned, Some(is_aligned), "{case}");
+        assert_eq!(
+            result.domain.as_deref(),
+            Some(author.to_lowercase().trim_end_matches('.')),
+            "{case}"
+        );
         assert_says(result.details.as_ref(), details);
     }
 }
@@ -253,6 +291,10 @@ async fn without_one_author_there_is_no_result() {
             "the From field names several domains",
         ),
         ("From: joe\r\n", "the From field has no address with a domain"),
+        (
+            "From: a<x@strict.test>b<joe@reject.test>\r\n",
+            "can be read in several ways",
+        ),
         ("From: joe@[192.0.2.10]\r\n", "not a domain name: [192.0.2.10]"),
     ] {
         let result = dmarc(&bench, &key, header, "joe@reject.test", "").await;
@@ -289,4 +331,35 @@ async fn a_signature_that_may_still_pass_leaves_the_verdict_open() {
     .await;
     assert_eq!(result.result, None, "{result:?}");
     assert_eq!(result.policy, Some(Reject));
+}
+
+#[tokio::test]
+async fn trouble_above_a_domain_leaves_its_own_record_alone() {
+    let bench = Bench::new();
+    bench
+        .dns
+        .trouble("_dmarc.test", restante_testkit::dns::Trouble::ServFail);
+    for (author, verdict) in [("reject.test", Pass), ("norecord.test", None)] {
+        let raw = format!("From: joe@{author}\r\n\r\n");
+        let facts = session("192.0.2.10", "mail.reverse.test", &format!("joe@{author}"));
+        let result = bench.check(raw.as_bytes(), &facts).await.dmarc;
+        assert_eq!(result.result, verdict, "{result:?}");
+        if verdict == None {
+            assert_says(result.details.as_ref(), "looking up the DMARC record of test: ");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_signature_that_was_not_verified_leaves_the_verdict_open() {
+    let (bench, key) = (Bench::new(), DkimKey::ed25519());
+    bench.dns.add_txt("sel._domainkey.reject.test", &key.record());
+    let signed = Signer::new("reject.test", "sel").sign(&key, b"From: joe@reject.test\r\n\r\nbody\r\n");
+    let other = b"DKIM-Signature: v=1; a=ed25519-sha256; d=other.test; s=none; h=from; bh=AA==; b=AA==\r\n";
+    let facts = session("192.0.2.10", "mail.reverse.test", "joe@fail.spf.test");
+    for (others, verdict) in [(9, Pass), (10, None)] {
+        let raw = [other.repeat(others), signed.clone()].concat();
+        let result = bench.check(&raw, &facts).await.dmarc;
+        assert_eq!(result.result, verdict, "{others} others: {result:?}");
+    }
 }

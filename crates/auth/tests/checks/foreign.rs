@@ -61,7 +61,7 @@ async fn all_checks_agree_on_a_good_message() {
     assert_eq!(results.dmarc.result, Verdict::Pass, "{:?}", results.dmarc);
     assert_says(
         results.dmarc.details.as_ref(),
-        "SPF for signed.test and DKIM passed and is aligned with signed.test",
+        "SPF for signed.test and DKIM passed and are aligned with signed.test",
     );
     assert_eq!(results.reverse_dns.result, Verdict::Pass);
 }

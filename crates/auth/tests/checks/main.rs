@@ -6,6 +6,7 @@ mod dkim;
 mod dmarc;
 mod foreign;
 mod hostile;
+mod names;
 mod resolver;
 mod reverse_dns;
 mod shown;
