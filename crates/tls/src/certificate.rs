@@ -1,12 +1,11 @@
 //! A certificate with its key, read from files and checked.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -224,11 +223,12 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CertificateError> {
         path: path.into(),
         source,
     };
-    let file = open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
+    // Before it is opened: a pipe that nobody writes to would keep its reader for ever.
+    let metadata = fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(CertificateError::NotAFile { path: path.into() });
     }
+    let file = File::open(path).map_err(unreadable)?;
     let length = metadata.len().min(SIZE_MAX) + 1;
     // Room for all of it at once: a buffer that grows leaves pieces of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default()));
@@ -237,12 +237,6 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CertificateError> {
         return Err(CertificateError::TooLarge { path: path.into() });
     }
     Ok(bytes)
-}
-
-/// Opens without waiting: a pipe that nobody writes to would keep its reader for ever.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
@@ -294,10 +288,8 @@ fn broken(path: &Path, error: &pem::Error) -> CertificateError {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use restante_model::Timestamp;
-    use rustix::fs::{CWD, mkfifoat};
+    use rustix::fs::{CWD, Mode, mkfifoat};
 
     use super::*;
     use crate::testing::{Pair, files_in};
