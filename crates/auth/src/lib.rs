@@ -24,10 +24,10 @@
 //! }
 //! ```
 //!
-//! What comes from mail-auth: the evaluation of SPF and DMARC records, DKIM keys, the canonical form of header fields
+//! What comes from mail-auth: the evaluation of DMARC records, DKIM keys, the canonical form of header fields
 //! and the signature itself.
 //! What does not, because its answers differ from the RFCs or lack what the interface shows (record 0013):
-//! reading signatures, choosing signed fields, the body hash, and reverse DNS.
+//! SPF, reading signatures, choosing signed fields, the body hash, and reverse DNS.
 //!
 //! # Invariants
 //!

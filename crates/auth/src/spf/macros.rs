@@ -1,22 +1,17 @@
 //! Macro strings (RFC 7208 section 7): read once, expanded for a client and a domain.
 
-use std::fmt::Write as _;
-use std::net::IpAddr;
+mod letter;
 
-use restante_model::Timestamp;
+use std::fmt::Write as _;
 
 use super::target::Target;
+use letter::Letter;
+pub(super) use letter::{Envelope, Values};
 
 /// Longest expansion; far longer than a name, and than an explanation that is shown.
 ///
 /// A record of 64 KiB may repeat a macro 16,000 times.
 const LONGEST_EXPANSION: usize = 4096;
-
-/// What `%{r}` stands for: this server has no name of its own (RFC 7208 section 7.3).
-const RECEIVER: &str = "unknown";
-
-/// What `%{p}` stands for without a validated name (RFC 7208 section 7.3).
-const NO_NAME: &str = "unknown";
 
 /// Where a macro string stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,47 +44,6 @@ struct Macro {
     delimiters: String,
     /// An upper-case letter: as in a URL.
     escaped: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Letter {
-    Sender,
-    LocalPart,
-    SenderDomain,
-    Domain,
-    Ip,
-    ValidatedName,
-    Family,
-    Helo,
-    ReadableIp,
-    Receiver,
-    Time,
-}
-
-/// Who sends, as macros tell it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Envelope {
-    /// The client.
-    pub(super) ip: IpAddr,
-    /// Local part of the sender.
-    pub(super) local_part: String,
-    /// Domain of the sender.
-    pub(super) domain: String,
-    /// What the client called itself.
-    pub(super) helo: String,
-    /// When the message came.
-    pub(super) received_at: Timestamp,
-}
-
-/// What the macros of one record stand for.
-#[derive(Debug)]
-pub(super) struct Values<'a> {
-    /// Who sends.
-    pub(super) envelope: &'a Envelope,
-    /// Whose record it is.
-    pub(super) domain: &'a Target,
-    /// The name of the client, if it has one that points back.
-    pub(super) validated: Option<&'a str>,
 }
 
 impl MacroString {
@@ -249,56 +203,6 @@ fn parse_keep(digits: &str) -> Option<usize> {
     Some(digits.parse().unwrap_or(usize::MAX))
 }
 
-impl Letter {
-    fn parse(letter: char, place: Place) -> Option<Self> {
-        Some(match letter.to_ascii_lowercase() {
-            's' => Self::Sender,
-            'l' => Self::LocalPart,
-            'o' => Self::SenderDomain,
-            'd' => Self::Domain,
-            'i' => Self::Ip,
-            'p' => Self::ValidatedName,
-            'v' => Self::Family,
-            'h' => Self::Helo,
-            'c' if place == Place::Explanation => Self::ReadableIp,
-            'r' if place == Place::Explanation => Self::Receiver,
-            't' if place == Place::Explanation => Self::Time,
-            _ => return None,
-        })
-    }
-
-    fn value(self, values: &Values<'_>) -> String {
-        let envelope = values.envelope;
-        match self {
-            Self::Sender => format!("{}@{}", envelope.local_part, envelope.domain),
-            Self::LocalPart => envelope.local_part.clone(),
-            Self::SenderDomain => envelope.domain.clone(),
-            Self::Domain => values.domain.as_str().to_owned(),
-            Self::Ip => dotted(envelope.ip),
-            Self::ValidatedName => values.validated.unwrap_or(NO_NAME).to_owned(),
-            Self::Family => if envelope.ip.is_ipv4() { "in-addr" } else { "ip6" }.to_owned(),
-            Self::Helo => envelope.helo.clone(),
-            Self::ReadableIp => envelope.ip.to_string(),
-            Self::Receiver => RECEIVER.to_owned(),
-            Self::Time => envelope.received_at.unix_secs().to_string(),
-        }
-    }
-}
-
-/// An address with dots: the nibbles of one of IPv6.
-fn dotted(ip: IpAddr) -> String {
-    match ip {
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => {
-            let nibbles = ip.octets().into_iter().flat_map(|octet| [octet >> 4, octet & 15]);
-            nibbles
-                .map(|nibble| format!("{nibble:x}"))
-                .collect::<Vec<_>>()
-                .join(".")
-        }
-    }
-}
-
 /// Everything but the unreserved characters of RFC 3986 section 2.3 as `%xx`.
 fn url_escaped(text: &str) -> String {
     text.bytes().fold(String::new(), |mut escaped, byte| {
@@ -313,6 +217,8 @@ fn url_escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use restante_model::Timestamp;
+
     use super::*;
 
     fn expanded(text: &str, ip: &str, place: Place) -> Option<String> {

@@ -6,7 +6,7 @@ use super::spf;
 use crate::bench::Bench;
 
 /// Appendix A, and the addresses whose names the appendix uses.
-const ZONE: &str = r#"
+const ZONE: &str = "
 $TTL 300
 example.com. IN MX 10 mail-a.example.com.
 example.com. IN MX 20 mail-b.example.com.
@@ -28,7 +28,7 @@ mail-c.example.org. IN A 192.0.2.140
 mary.mobile-users._spf.example.com. IN A 127.0.0.2
 fred.mobile-users._spf.example.com. IN A 127.0.0.2
 15.15.168.192.joel.remote-users._spf.example.com. IN A 127.0.0.2
-"#;
+";
 
 async fn assert_verdicts(record: &str, local_part: &str, verdicts: &[(&str, SpfVerdict)]) {
     let bench = Bench::new();
