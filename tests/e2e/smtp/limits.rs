@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use restante_envelope::DecapsulationKey;
 use restante_model::SystemClock;
 
 use crate::harness::TestServer;
@@ -66,6 +67,28 @@ fn a_full_budget_refuses_for_now_and_nobody_waits() {
     assert_eq!(other.deliver(&[BOB], &b"x\r\n".repeat(30_000)).len(), 1);
     assert_eq!(holders[1].say(&format!("RCPT TO:<{BOB}>")), "250 2.1.5 Ok");
     assert_eq!(stored_ids(&holders[1].data(b"declared more\r\n").unwrap()).len(), 1);
+}
+
+#[test]
+fn what_no_memory_would_do_for_is_refused_for_good() {
+    let server = TestServer::start(&[
+        ("SMTP_MAX_MESSAGE_SIZE", "100000"),
+        ("SMTP_MAX_INFLIGHT_BYTES", "200000"),
+    ]);
+    let sealed = ["a@restante.test", "b@restante.test", "c@restante.test"];
+    for address in sealed {
+        server.create_encrypted(address, &DecapsulationKey::generate());
+    }
+    let large = b"x\r\n".repeat(20_000);
+    let mut peer = Peer::greeted(server.smtp);
+    peer.open_transaction(&sealed);
+    assert_eq!(
+        peer.data(&large).unwrap(),
+        "552 5.3.4 Message too large for so many encrypted inboxes, send it to fewer at a time"
+    );
+    for address in sealed {
+        assert_eq!(peer.deliver(&[address], &large).len(), 1);
+    }
 }
 
 #[test]
