@@ -50,7 +50,7 @@ impl Authenticator {
         let start = Instant::now();
         let ip = facts.peer.ip().to_canonical();
         let identity = Identity::of(facts, ip);
-        let (author, signatures) = read(raw, facts.received_at);
+        let (author, signatures) = guarded(|| read(raw, facts.received_at));
 
         let first = start + self.settings.timeout * 4 / 5;
         let (spf, dkim, reverse_dns) = tokio::join!(
@@ -111,10 +111,18 @@ impl Authenticator {
     }
 }
 
-/// What the header says; the list of its fields, which may be far larger than the header, is gone before any query is sent.
-fn read(raw: &[u8], now: Timestamp) -> (Result<DomainName, NoAuthor>, Vec<dkim::Found>) {
+/// What the header says: the author, and the signatures.
+type Read = (Result<DomainName, NoAuthor>, Vec<dkim::Found>);
+
+/// Reads the header; the list of its fields is gone before any query is sent.
+fn read(raw: &[u8], now: Timestamp) -> Read {
     let source = RawMessage::split(raw);
     (author(&source), dkim::find(&source, now))
+}
+
+/// A panic in the reading is a bug, and one hostile message must not take the connection with it.
+fn guarded(read: impl FnOnce() -> Read) -> Read {
+    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| (Err(NoAuthor::Unread), dkim::unread()))
 }
 
 /// Why a check has no result of its own.
@@ -132,5 +140,22 @@ async fn finish<T>(check: impl Future<Output = T>, deadline: Instant) -> Result<
         Ok(Ok(result)) => Ok(result),
         Ok(Err(panic)) => Err(Unfinished::Broken(panic)),
         Err(_) => Err(Unfinished::Late),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use restante_model::auth::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn a_bug_in_the_reading_leaves_results_that_say_so() {
+        let (author, signatures) = guarded(|| panic!("a bug"));
+        assert_eq!(author, Err(NoAuthor::Unread));
+        let results = dkim::unfinished(&signatures, "not asked");
+        assert_eq!(results.len(), 1);
+        assert_eq!(results[0].result, Verdict::None);
+        assert_eq!(results[0].details.as_deref(), Some("not checked: this server failed"));
     }
 }

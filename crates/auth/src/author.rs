@@ -32,6 +32,9 @@ pub(crate) enum NoAuthor {
     /// Addresses of different domains.
     #[error("the From field names several domains")]
     SeveralDomains,
+    /// A bug of this server.
+    #[error("not checked: this server failed")]
+    Unread,
     /// The domain is no domain name.
     #[error("the domain of the From field is not a domain name: {0}")]
     NotAName(String),

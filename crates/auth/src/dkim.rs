@@ -73,6 +73,17 @@ pub(crate) fn find(source: &RawMessage<'_>, now: Timestamp) -> Vec<Found> {
         .collect()
 }
 
+/// What stands for the signatures of a message whose reading broke off.
+pub(crate) fn unread() -> Vec<Found> {
+    vec![Found {
+        index: 0,
+        domain: String::new(),
+        selector: String::new(),
+        value: String::new(),
+        read: Err(Flaw::Unread),
+    }]
+}
+
 impl Found {
     fn read(index: usize, value: &[u8], now: Timestamp) -> Self {
         let (tags, flaw) = Tags::read(value);
@@ -215,6 +226,6 @@ fn verify(verifier: &mut Verifier<'_>, index: usize, signature: &Signature, key:
                 signature.key_name()
             ),
         ),
-        Err(invalid) => (Verdict::Fail, format!("{invalid}{testing}")),
+        Err(invalid) => (invalid.verdict(), format!("{invalid}{testing}")),
     }
 }

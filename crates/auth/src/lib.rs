@@ -24,13 +24,13 @@
 //! }
 //! ```
 //!
-//! What comes from mail-auth: the evaluation of DMARC records, DKIM keys, the canonical form of header fields
-//! and the signature itself.
+//! What comes from mail-auth: DKIM keys, the canonical form of header fields and the signature itself.
 //! What does not, because its answers differ from the RFCs or lack what the interface shows (record 0013):
-//! SPF, reading signatures, choosing signed fields, the body hash, and reverse DNS.
+//! SPF, DMARC, reading signatures, choosing signed fields, the body hash, and reverse DNS.
 //!
 //! # Invariants
 //!
+//! - What passes speaks for what is shown: `restante-message` says where fields, body and author are.
 //! - All checks of a message end within [`AuthSettings::timeout`]; what was found in time is kept.
 //! - Work grows linearly with the message: at most ten signatures are verified, each with at most 500 signed fields.
 //! - No copy of the message is made; a message over 64 KiB is hashed on a thread that may block.

@@ -30,8 +30,13 @@ pub(crate) fn compact(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// Line ends of Unicode and marks that turn the direction of text are no control characters by name, but act as such.
 fn printable(character: char) -> char {
-    if character.is_control() { '?' } else { character }
+    match character {
+        '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '?',
+        character if character.is_control() => '?',
+        character => character,
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +46,7 @@ mod tests {
     #[test]
     fn control_characters_are_replaced() {
         assert_eq!(shown("a\r\nX: b\0c"), "a??X: b?c");
+        assert_eq!(shown("a\u{202e}b\u{2028}c\u{2066}d"), "a?b?c?d");
         assert_eq!(shown_bytes(b"\xff\n"), "\u{fffd}?");
     }
 

@@ -10,7 +10,7 @@ pub struct AuthResults {
     pub spf: SpfResult,
     /// One entry a signature (RFC 6376), never empty.
     pub dkim: Vec<DkimResult>,
-    /// DMARC (RFC 7489).
+    /// DMARC (RFC 9989).
     pub dmarc: DmarcResult,
     /// `iprev` (RFC 8601 section 2.7.3).
     pub reverse_dns: ReverseDnsResult,
@@ -79,7 +79,7 @@ pub enum Verdict {
 /// What a DMARC record asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the words of RFC 7489 section 6.3")]
+#[expect(missing_docs, reason = "the words of RFC 9989 section 4.7")]
 pub enum DmarcPolicy {
     None,
     Quarantine,

@@ -59,13 +59,16 @@ pub(crate) enum Flaw {
     /// More header fields than anybody here reads: nothing can be said of those that are signed.
     #[error("not verified: the message has more header fields than are read")]
     LongHeader,
+    /// A bug of this server.
+    #[error("not checked: this server failed")]
+    Unread,
 }
 
 impl Flaw {
     /// `none` if this server did not look, `fail` if there is no point in looking.
     pub(crate) fn verdict(&self) -> Verdict {
         match self {
-            Self::NotTried(_) | Self::LongHeader => Verdict::None,
+            Self::NotTried(_) | Self::LongHeader | Self::Unread => Verdict::None,
             _ => Verdict::Fail,
         }
     }

@@ -175,7 +175,7 @@ fn check_dates(tags: &Tags<'_>, now: Timestamp) -> Result<(), Flaw> {
     let (made, expires) = (number(tags, "t")?, number(tags, "x")?);
     match expires {
         Some(expires) if made.is_some_and(|made| expires <= made) => Err(Flaw::ExpiresBeforeMade),
-        Some(expires) if expires <= now.unix_secs() => {
+        Some(expires) if expires < now.unix_secs() => {
             Err(Flaw::Expired(Timestamp::from_unix_ms(expires.saturating_mul(1000))))
         }
         _ => Ok(()),
@@ -245,6 +245,8 @@ mod tests {
     #[test]
     fn a_signature_that_expires_later_holds() {
         assert!(read(&format!("{GOOD}; t=5; x=1000001; q=dns/txt; i=joe@mail.example.test")).is_ok());
+        assert!(read(&format!("{GOOD}; x=1000000")).is_ok(), "in its last second");
+        assert!(read(&format!("{GOOD}; x=999999")).is_err());
         assert!(read(&format!("{GOOD}; x=99999999999999999999999")).is_ok());
     }
 }

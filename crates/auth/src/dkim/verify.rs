@@ -1,9 +1,11 @@
 //! Verification of signatures whose keys are known: pure, and the only part that reads the whole message.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mail_auth::dkim::Canonicalization;
 use restante_message::{RawField, RawMessage};
+use restante_model::auth::Verdict;
 
 use super::body::{self, BodyHash};
 use super::key::Key;
@@ -29,7 +31,23 @@ pub(crate) enum Invalid {
         "signature did not verify: a signed header field was changed after signing, or the key is not the signer's"
     )]
     Header,
+    /// More values of `l=` than the body is read for; nobody signs like that.
+    #[error("not verified: the signatures cover the body in more than {MOST_HASHES} ways (c= and l=)")]
+    ManyHashes,
 }
+
+impl Invalid {
+    /// `none` if this server did not look.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self {
+            Self::ManyHashes => Verdict::None,
+            Self::Body | Self::Shortened { .. } | Self::Header => Verdict::Fail,
+        }
+    }
+}
+
+/// Most hashes of the body, each a pass over all of it: two forms, and what a forwarder may limit with `l=`.
+const MOST_HASHES: usize = 4;
 
 /// A message whose signatures are verified one after another.
 pub(crate) struct Verifier<'a> {
@@ -57,7 +75,7 @@ impl<'a> Verifier<'a> {
 
     /// Verifies the signature that stands in the field at `index`; says how much of the body it covers if not all.
     pub(crate) fn verify(&mut self, index: usize, signature: &Signature, key: &Key) -> Result<Option<u64>, Invalid> {
-        let body = self.body_hash(signature);
+        let body = self.body_hash(signature)?;
         if let Some(limit) = signature.limit.filter(|&limit| limit > body.length) {
             return Err(Invalid::Shortened {
                 has: body.length,
@@ -77,18 +95,23 @@ impl<'a> Verifier<'a> {
             value: &unsigned,
         };
         let fields = self.signed_fields(signature).chain([own]);
-        let holds = key.verifies(signature, &mut fields.map(|field| (field.name, field.value)));
+        let fields: Vec<_> = fields.map(|field| (field.name, with_crlf(field.value))).collect();
+        let mut fields = fields.iter().map(|(name, value)| (*name, value.as_ref()));
+        let holds = key.verifies(signature, &mut fields);
         if holds { Ok(covered) } else { Err(Invalid::Header) }
     }
 
-    fn body_hash(&mut self, signature: &Signature) -> BodyHash {
+    fn body_hash(&mut self, signature: &Signature) -> Result<BodyHash, Invalid> {
         let (form, limit) = (signature.body_form, signature.limit);
         if let Some((.., hash)) = self.bodies.iter().find(|known| (known.0, known.1) == (form, limit)) {
-            return hash.clone();
+            return Ok(hash.clone());
+        }
+        if self.bodies.len() == MOST_HASHES {
+            return Err(Invalid::ManyHashes);
         }
         let hash = body::hash(self.source.body, form, limit);
         self.bodies.push((form, limit, hash.clone()));
-        hash
+        Ok(hash)
     }
 
     /// The fields that `h=` lists: each mention takes the next one from the bottom (RFC 6376 section 5.4.2).
@@ -118,6 +141,25 @@ fn without_signature(value: &[u8]) -> Vec<u8> {
     unsigned
 }
 
+/// The value with CRLF for each bare LF, as the signer had it: relays change line ends in both directions.
+fn with_crlf(value: &[u8]) -> Cow<'_, [u8]> {
+    let is_bare = |at: usize| at == 0 || value[at - 1] != b'\r';
+    if !memchr::memchr_iter(b'\n', value).any(is_bare) {
+        return Cow::Borrowed(value);
+    }
+    let mut lines = Vec::with_capacity(value.len() + 16);
+    for line in value.split_inclusive(|&byte| byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        lines.extend_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
+        if line.ends_with(b"\n") {
+            lines.extend_from_slice(b"\r\n");
+        } else if text.ends_with(b"\r") {
+            lines.push(b'\r');
+        }
+    }
+    Cow::Owned(lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +172,18 @@ mod tests {
             (b" v=1\n", b" v=1"),
         ] {
             assert_eq!(without_signature(value), unsigned);
+        }
+    }
+
+    #[test]
+    fn bare_line_feeds_become_line_ends() {
+        for (value, signed) in [
+            (&b" a\r\n b\r\n"[..], &b" a\r\n b\r\n"[..]),
+            (b" a\n b\n", b" a\r\n b\r\n"),
+            (b" a\r\n b\n c", b" a\r\n b\r\n c"),
+            (b"\n a\r", b"\r\n a\r"),
+        ] {
+            assert_eq!(with_crlf(value), signed);
         }
     }
 }

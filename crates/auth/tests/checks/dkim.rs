@@ -213,9 +213,9 @@ async fn dates_of_a_signature_are_compared_with_the_arrival() {
     for (dates, verdict, details) in [
         ("t=1794000000; x=1794700801", Verdict::Pass, "verified"),
         (
-            "t=1794000000; x=1794700800",
+            "t=1794000000; x=1794700799",
             Verdict::Fail,
-            "signature expired 2026-11-15T00:00:00.000Z",
+            "signature expired 2026-11-14T23:59:59.000Z",
         ),
         ("x=1", Verdict::Fail, "signature expired 1970-01-01T00:00:01.000Z"),
         ("t=5; x=4", Verdict::Fail, "expires before it was made"),
@@ -485,4 +485,39 @@ async fn a_large_message_is_verified_whole() {
     let last = signed.len() - 10;
     signed[last] ^= 1;
     assert_says(only(&bench, &signed).await.details.as_ref(), "body hash did not verify");
+}
+
+#[tokio::test]
+async fn bare_line_feeds_are_read_as_the_line_ends_they_were() {
+    let key = DkimKey::ed25519();
+    let bench = bench_with(&key);
+    for header in [Form::Simple, Form::Relaxed] {
+        let signed = Signer {
+            header,
+            ..signer("sel")
+        }
+        .sign(&key, MESSAGE);
+        let relayed = String::from_utf8(signed).expect("it is text").replace("\r\n", "\n");
+        let result = only(&bench, relayed.as_bytes()).await;
+        assert_eq!(result.result, Verdict::Pass, "{header:?}: {result:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_body_is_hashed_in_four_ways_at_most() {
+    let key = DkimKey::ed25519();
+    let bench = bench_with(&key);
+    let mut raw = MESSAGE.to_vec();
+    for limit in 0..6 {
+        let limited = Signer {
+            limit: Some(limit),
+            ..signer("sel")
+        };
+        raw = limited.sign(&key, &raw);
+    }
+    let results = bench.dkim(&raw).await;
+    let verdicts: Vec<Verdict> = results.iter().map(|result| result.result).collect();
+    assert_eq!(verdicts[..4], [Verdict::Pass; 4], "{results:?}");
+    assert_eq!(verdicts[4..], [Verdict::None; 2], "{results:?}");
+    assert_says(results[4].details.as_ref(), "in more than 4 ways");
 }
