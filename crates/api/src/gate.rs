@@ -28,6 +28,12 @@ const REQUEST_ID_MAX: usize = 128;
 const DEADLINE: Duration = Duration::from_mins(1);
 /// Some clients come back to a refused stream without pause.
 const STREAM_REFUSAL_PAUSE: Duration = Duration::from_secs(1);
+/// What a stream is refused with slowly.
+const REFUSED_STREAM: [StatusCode; 3] = [
+    StatusCode::BAD_REQUEST,
+    StatusCode::UNAUTHORIZED,
+    StatusCode::SERVICE_UNAVAILABLE,
+];
 
 /// Answers one request of `peer`.
 pub async fn answer(api: &Arc<Api>, router: Router, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
@@ -47,7 +53,7 @@ pub async fn answer(api: &Arc<Api>, router: Router, request: Request<Body>, peer
         tracing::error!(%method, path, request_id = id, "a request failed");
         response = internal(&id);
     }
-    if path == stream::PATH && matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+    if path == stream::PATH && REFUSED_STREAM.contains(&status) {
         tokio::time::sleep(STREAM_REFUSAL_PAUSE).await;
     }
     finish(response, &id)

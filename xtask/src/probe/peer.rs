@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 /// No answer takes longer, not even that of a debug build under load.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Octets of a reply line, at most (RFC 5321 section 4.5.3.1.5).
 const REPLY_LINE_MAX: usize = 512;
 
