@@ -20,8 +20,11 @@
 mod apply;
 mod cache;
 mod commit;
+mod compact;
 mod decide;
+mod frame;
 mod index;
+mod ledger;
 mod lists;
 mod log;
 mod marker;
@@ -29,12 +32,14 @@ mod merge;
 mod open;
 mod read;
 mod record;
+mod relocate;
 mod replay;
 mod rows;
 mod scan;
 mod segments;
 mod shared;
 mod stamp;
+mod sweep;
 mod tail;
 mod view;
 
@@ -58,6 +63,7 @@ use crate::{
     Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
 };
 use commit::{Committer, Message, Submitted};
+use compact::Compaction;
 use decide::{Creation, Operation};
 use index::Rows;
 use shared::Shared;
@@ -92,23 +98,26 @@ impl Embedded {
     /// See [`OpenError`]; nothing runs and nothing is locked then.
     pub fn open(config: &EmbeddedConfig) -> Result<Self, OpenError> {
         let opened = open::open(config)?;
-        let shared = Arc::new(Shared::new(config.path.clone(), opened.index));
+        let unusable = |error| OpenError::NotUsable {
+            path: config.path.clone(),
+            error,
+        };
+        let shared = Arc::new(Shared::new(config.path.clone(), opened.index, opened.ledger));
         let (queue, calls) = mpsc::channel(QUEUE);
+        let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config.segment_bytes);
         let committer = Committer {
             shared: Arc::clone(&shared),
             log: opened.log,
             queue: calls,
             min_free_bytes: config.min_free_bytes,
             index_dir: opened.index_dir,
+            compaction: compaction.map_err(unusable)?,
             lock: opened.lock,
         };
         let committer = std::thread::Builder::new()
             .name("committer".to_owned())
             .spawn(move || committer.run())
-            .map_err(|error| OpenError::NotUsable {
-                path: config.path.clone(),
-                error,
-            })?;
+            .map_err(unusable)?;
         Ok(Self {
             shared,
             queue: Some(queue),

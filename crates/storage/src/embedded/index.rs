@@ -13,7 +13,7 @@ use restante_model::{EmailId, InboxHash, InboxKey};
 use sled::IVec;
 
 use super::merge::{Changes, Merge};
-use super::rows::{CountRow, InboxRow, MailRow, Meta, RetiredRow, SignatureRow, decode, key};
+use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
 use crate::Part;
 
 /// Memory for sled's pages: with 64 MiB a million rows took nearly twice the memory of 16 MiB.
@@ -83,9 +83,19 @@ pub(super) trait Rows {
         row(self.get(&key::signature(inbox, email, part))?)
     }
 
-    /// The sequence of a deleted email whose inbox is not reaped.
-    fn deleted_sequence(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, IndexError> {
+    /// A deleted email whose inbox is not reaped.
+    fn deleted(&self, inbox: InboxKey, email: EmailId) -> Result<Option<DeletedRow>, IndexError> {
         row(self.get(&key::deleted_mail(inbox, email))?)
+    }
+
+    /// An inbox that is reaped, while segments may tell of it.
+    fn reaped(&self, inbox: InboxKey) -> Result<Option<ReapedRow>, IndexError> {
+        row(self.get(&key::reaped(inbox))?)
+    }
+
+    /// Bytes of the live records of a segment; none if it never had any, or is gone.
+    fn live_bytes(&self, segment: u32) -> Result<Option<u64>, IndexError> {
+        row(self.get(&key::segment(segment))?)
     }
 
     fn at_address(&self, address: &str) -> Result<Option<InboxKey>, IndexError> {

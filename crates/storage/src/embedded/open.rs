@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
+use super::ledger::Ledger;
 use super::log::{FILE_MODE, Log, sync_dir};
 use super::marker::{self, DIR_MODE};
-use super::record::FORMAT;
 use super::replay::{End, ReplayError, replay};
 use super::rows::key;
 use super::shared::segments_dir;
@@ -133,6 +134,7 @@ pub(super) struct Opened {
     pub(super) index: Index,
     pub(super) index_dir: PathBuf,
     pub(super) log: Log,
+    pub(super) ledger: Ledger,
     pub(super) recovery: Recovery,
 }
 
@@ -157,7 +159,11 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
             "cut what cannot be read off the end of the log: an unfinished write, unless the disk spoiled it"
         );
     }
-    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes).map_err(usable)?;
+    let failed = |error: ReplayError| replay_error(&config.path, error);
+    let sequence = index.meta().map_err(|error| failed(error.into()))?.last_sequence;
+    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes, sequence).map_err(usable)?;
+    let ledger = Ledger::new(config.segment_bytes);
+    ledger.load(&segments, &index).map_err(failed)?;
     let recovery = Recovery {
         rebuilt,
         replayed: end.calls,
@@ -169,6 +175,7 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
         index,
         index_dir,
         log,
+        ledger,
         recovery,
     })
 }

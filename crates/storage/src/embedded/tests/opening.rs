@@ -48,7 +48,7 @@ fn other_formats_are_refused() {
     fs::write(&stamp, "restante-store\nformat 99\nprofile service\n").unwrap();
     let refused = line(Embedded::open(&config(dir.path())));
     assert!(
-        refused.ends_with("has format 99, and this version reads format 1"),
+        refused.ends_with("has format 99, and this version reads format 2"),
         "{refused}"
     );
     fs::remove_file(&stamp).unwrap();

@@ -1,0 +1,375 @@
+//! Compaction: a thread beside the committer that empties segments and deletes them.
+//!
+//! It reads what is live in a segment and hands it to the committer as calls among the others, a little at a time;
+//! when no row points into the segment any more, and an index that says so is with the kernel, the file is deleted.
+//! Why a crash at any point loses nothing: ADR 0015.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bytes::Bytes;
+use restante_model::{EmailId, InboxKey};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::apply::forget_segment;
+use super::commit::{Message, Submitted};
+use super::index::{Index, IndexError, Rows};
+use super::ledger::Victim;
+use super::log::sync_dir;
+use super::record::{Head, MailHead, Record};
+use super::relocate::{Move, Moving, inbox_row, is_live, is_retired_by};
+use super::rows::Place;
+use super::scan::{Bodies, Scanner, Step};
+use super::segments::SegmentError;
+use super::shared::Shared;
+#[cfg(test)]
+use super::tests::faults::{self, CrashPoint, Fault};
+use super::view::View;
+use crate::{Part, ReadError, Unavailable};
+
+/// Bytes that are handed to the committer at once: little beside a group of mail.
+const CHUNK_BYTES: u64 = 256 * 1024;
+/// Records that are handed over at once: each is several rows of one batch.
+const CHUNK_RECORDS: usize = 64;
+/// How often a segment is looked through: what changed while it was read is found the next time.
+const LOOKS: usize = 4;
+/// Rows that are forgotten in one step.
+const FORGET_ROWS: usize = 256;
+
+/// Work on the index for the thread of the committer.
+pub(super) type Upkeep = Box<dyn FnOnce(&Shared) + Send>;
+
+/// The running thread.
+#[derive(Debug)]
+pub(super) struct Compaction {
+    hints: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Compaction {
+    /// Starts the thread. It ends with the last strong sender of the queue, or when told.
+    pub(super) fn start(shared: Arc<Shared>, queue: mpsc::WeakSender<Message>, segment_bytes: u64) -> io::Result<Self> {
+        let (hints, heard) = sync_channel(1);
+        let compactor = Compactor {
+            shared,
+            queue,
+            hints: heard,
+            chunk_bytes: CHUNK_BYTES.min(segment_bytes / 8),
+        };
+        let thread = std::thread::Builder::new()
+            .name("compactor".to_owned())
+            .spawn(move || compactor.run())?;
+        let compaction = Self {
+            hints: Some(hints),
+            thread: Some(thread),
+        };
+        compaction.hint();
+        Ok(compaction)
+    }
+
+    /// Says that there may be something to do; never blocks.
+    pub(super) fn hint(&self) {
+        if let Some(hints) = &self.hints {
+            // A full channel holds a hint already.
+            let _ = hints.try_send(());
+        }
+    }
+
+    /// Ends the thread. The queue must be closed and empty, or the thread could wait for an answer.
+    pub(super) fn stop(&mut self) {
+        self.hints = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Why a segment was not emptied.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    /// The store ends.
+    #[error("the store ends")]
+    Ended,
+    /// The store cannot write or read now: later it may.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// Not enough free space for the copies.
+    #[error("there is no room for what is live in it")]
+    NoRoom,
+    /// Nothing was written since it was sealed.
+    #[error("the log has not gone on behind it")]
+    TooEarly,
+    /// Something in it cannot be read.
+    #[error("a record at byte {0} is damaged")]
+    Damaged(u64),
+    /// Rows point into it that none of its records explains.
+    #[error("the index still needs it")]
+    Needed,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl Stopped {
+    /// Whether a later attempt may go better.
+    fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::NoRoom | Self::TooEarly | Self::Index(_)
+        )
+    }
+}
+
+struct Compactor {
+    shared: Arc<Shared>,
+    queue: mpsc::WeakSender<Message>,
+    hints: Receiver<()>,
+    chunk_bytes: u64,
+}
+
+impl Compactor {
+    fn run(self) {
+        while self.hints.recv().is_ok() {
+            while let Some(victim) = self.shared.segments.ledger.next_victim() {
+                match self.compact(victim) {
+                    Ok(()) => {}
+                    Err(Stopped::Ended) => return,
+                    Err(reason) if reason.may_pass() => {
+                        tracing::debug!(segment = victim.segment, %reason, "compaction waits");
+                        break;
+                    }
+                    Err(reason) => {
+                        tracing::error!(segment = victim.segment, %reason, "a segment cannot be compacted");
+                        self.shared.segments.ledger.set_aside(victim.segment);
+                    }
+                }
+            }
+            self.shared.segments.ledger.rest();
+        }
+    }
+
+    fn compact(&self, victim: Victim) -> Result<(), Stopped> {
+        self.check_room(victim)?;
+        // The index's position must lie behind it, or a replay would begin in a file that is not there.
+        if self.shared.index()?.meta()?.segment <= victim.segment {
+            return Err(Stopped::TooEarly);
+        }
+        let mut looks = LOOKS;
+        while self.move_live(victim)? > 0 {
+            looks -= 1;
+            if looks == 0 {
+                return Err(Stopped::Needed);
+            }
+        }
+        #[cfg(test)]
+        self.pass(CrashPoint::Emptied)?;
+        let segment = victim.segment;
+        if !self.upkeep(move |shared| checkpoint_without(shared, segment))? {
+            return Err(Stopped::Needed);
+        }
+        #[cfg(test)]
+        self.pass(CrashPoint::Checkpointed)?;
+        self.shared.segments.delete(segment)?;
+        #[cfg(test)]
+        self.pass(CrashPoint::Deleted)?;
+        sync_dir(self.shared.segments.dir())?;
+        #[cfg(test)]
+        self.pass(CrashPoint::Synced)?;
+        while self.upkeep(move |shared| forget(shared, segment))? {}
+        tracing::debug!(segment, moved = victim.live, "compacted a segment");
+        Ok(())
+    }
+
+    /// Copies need room before the file gives any back: twice what they take, as mail arrives meanwhile.
+    fn check_room(&self, victim: Victim) -> Result<(), Stopped> {
+        let disk = rustix::fs::statvfs(&self.shared.dir).map_err(io::Error::from)?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if victim.live == 0 || free > 2 * victim.live {
+            Ok(())
+        } else {
+            Err(Stopped::NoRoom)
+        }
+    }
+
+    /// Moves every live record of a segment, and says how many there were.
+    fn move_live(&self, victim: Victim) -> Result<usize, Stopped> {
+        let dir = self.shared.segments.dir();
+        let scanner = Scanner::open(dir, victim.segment, 0, Bodies::Skipped)?;
+        let mut scanner = scanner.ok_or(Stopped::Damaged(0))?;
+        let (mut moved, mut chunk, mut bytes) = (0, Vec::new(), 0);
+        loop {
+            let records = match scanner.next_call()? {
+                Step::Call(records) => records,
+                Step::End => break,
+                Step::Broken => return Err(Stopped::Damaged(scanner.offset())),
+            };
+            for (head, place) in records {
+                // Not longer than for one record: the committer may put another index in its place.
+                let index = self.shared.index()?;
+                for moving in self.read_live(&index, head, place)? {
+                    bytes += moving.bytes() as u64;
+                    chunk.push(moving);
+                }
+                if bytes >= self.chunk_bytes || chunk.len() >= CHUNK_RECORDS {
+                    moved += chunk.len();
+                    self.hand_over(std::mem::take(&mut chunk), victim)?;
+                    bytes = 0;
+                }
+            }
+        }
+        moved += chunk.len();
+        if !chunk.is_empty() {
+            self.hand_over(chunk, victim)?;
+        }
+        Ok(moved)
+    }
+
+    /// What must be moved for a record: nothing if it is dead.
+    fn read_live(&self, index: &Index, head: Head, place: Place) -> Result<Vec<Moving>, Stopped> {
+        if !is_live(index, &head, place)? {
+            return Ok(Vec::new());
+        }
+        match head {
+            Head::InboxStored(stored) => self.read_inbox(index, InboxKey::from_bytes(stored.inbox)),
+            Head::MailReaped { inbox, .. } => self.read_inbox(index, InboxKey::from_bytes(inbox)),
+            Head::InboxesRetired { inboxes, .. } => {
+                let mut moving = Vec::new();
+                for inbox in inboxes.into_iter().map(InboxKey::from_bytes) {
+                    if is_retired_by(index, inbox, place)? {
+                        moving.extend(self.read_inbox(index, inbox)?);
+                    }
+                }
+                Ok(moving)
+            }
+            Head::MailStored(head) => self.read_mail(index, head, place),
+            head @ (Head::MailRead { .. }
+            | Head::MailDeleted { .. }
+            | Head::SignatureAttached { .. }
+            | Head::InboxReaped { .. }) => {
+                let blobs = self.read_blobs(&head, place)?;
+                let record = Record { head, blobs };
+                Ok(vec![Moving::Other { record, from: place }])
+            }
+        }
+    }
+
+    fn read_inbox(&self, index: &Index, inbox: InboxKey) -> Result<Vec<Moving>, Stopped> {
+        let Some(row) = inbox_row(index, inbox)? else {
+            return Ok(Vec::new());
+        };
+        let key_at = row.key_at();
+        let client_key = key_at
+            .map(|at| self.shared.segments.read(at).map_err(|error| stopped(error, row.place)))
+            .transpose()?;
+        Ok(vec![Moving::Inbox {
+            inbox,
+            from: row.place,
+            client_key,
+        }])
+    }
+
+    fn read_mail(&self, index: &Index, head: MailHead, place: Place) -> Result<Vec<Moving>, Stopped> {
+        let (inbox, email) = (InboxKey::from_bytes(head.inbox), EmailId::from_bytes(head.email));
+        let head = Head::MailStored(head);
+        let blobs = self.read_blobs(&head, place)?;
+        let mut signatures = Vec::new();
+        for part in [Part::ParsedSignature, Part::RawSignature] {
+            if let Some(row) = index.signature(inbox, email, part)? {
+                let read = self.shared.segments.read(row.blob());
+                signatures.push((part, read.map_err(|error| stopped(error, place))?));
+            }
+        }
+        let Head::MailStored(head) = head else {
+            return Ok(Vec::new());
+        };
+        Ok(vec![Moving::Mail {
+            head,
+            from: place,
+            blobs,
+            signatures,
+        }])
+    }
+
+    fn read_blobs(&self, head: &Head, place: Place) -> Result<Vec<Bytes>, Stopped> {
+        let read = |at| self.shared.segments.read(at).map_err(|error| stopped(error, place));
+        place.blobs(&head.blobs()).into_iter().map(read).collect()
+    }
+
+    /// Hands records to the committer, waits until they are durable, and then as long again, so that compaction
+    /// takes no more than half of what the disk can do, unless it must.
+    fn hand_over(&self, chunk: Vec<Moving>, victim: Victim) -> Result<(), Stopped> {
+        let started = Instant::now();
+        let (reply, answer) = oneshot::channel();
+        let job = Submitted::new(Move(chunk), reply);
+        self.send(Message::Call(Box::new(job)))?;
+        answer.blocking_recv().map_err(|_| Stopped::Ended)??;
+        #[cfg(test)]
+        self.pass(CrashPoint::Moved)?;
+        let pause = if victim.is_urgent {
+            Duration::ZERO
+        } else {
+            started.elapsed()
+        };
+        match self.hints.recv_timeout(pause) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => Err(Stopped::Ended),
+        }
+    }
+
+    /// Has the committer do something between two groups.
+    fn upkeep<F>(&self, work: F) -> Result<bool, Stopped>
+    where
+        F: FnOnce(&Shared) -> Result<bool, IndexError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let work = move |shared: &Shared| drop(reply.send(work(shared)));
+        self.send(Message::Upkeep(Box::new(work)))?;
+        Ok(answer.blocking_recv().map_err(|_| Unavailable)??)
+    }
+
+    /// The queue is held no longer than it takes to send: the store ends with its last holder.
+    fn send(&self, message: Message) -> Result<(), Stopped> {
+        let queue = self.queue.upgrade().ok_or(Stopped::Ended)?;
+        queue.blocking_send(message).map_err(|_| Stopped::Ended)
+    }
+
+    /// A point at which tests let compaction end, as a crash would.
+    #[cfg(test)]
+    fn pass(&self, point: CrashPoint) -> io::Result<()> {
+        faults::inject(&self.shared.dir, Fault::Compaction(point))
+    }
+}
+
+fn stopped(error: SegmentError, place: Place) -> Stopped {
+    match error {
+        SegmentError::Read(ReadError::Unavailable(unavailable)) => unavailable.into(),
+        SegmentError::Gone | SegmentError::Read(ReadError::Damaged) => Stopped::Damaged(place.offset),
+    }
+}
+
+/// Hands the kernel an index that does not need a segment; `false` if it does.
+fn checkpoint_without(shared: &Shared, segment: u32) -> Result<bool, IndexError> {
+    let index = shared.index().map_err(|Unavailable| IndexError::Missing)?;
+    let is_free = index.live_bytes(segment)?.unwrap_or_default() == 0;
+    if is_free {
+        index.flush()?;
+    }
+    Ok(is_free)
+}
+
+/// Forgets a deleted segment, a bounded number of rows at a time; says whether more remain.
+fn forget(shared: &Shared, segment: u32) -> Result<bool, IndexError> {
+    let index = shared.index().map_err(|Unavailable| IndexError::Missing)?;
+    let mut view = View::new(&index)?;
+    let more = forget_segment(&mut view, segment, FORGET_ROWS)?;
+    let changes = view.live_changes();
+    view.write()?;
+    shared.segments.ledger.change(&changes);
+    Ok(more)
+}
