@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(test)]
+use super::frame::FILE_HEADER;
 use super::index::{Index, Rows};
 use super::log::{segment_numbers, segment_path};
 use super::replay::ReplayError;
@@ -12,9 +14,18 @@ use super::replay::ReplayError;
 /// The segments with their sizes. The last one is the one that grows; the others are sealed.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    /// Beyond twice the live bytes the log may have so many more.
-    slack: u64,
+    bound: Bound,
     state: Mutex<State>,
+}
+
+/// What the log may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// Twice its live bytes, and so many more.
+    Double { slack: u64 },
+    /// No segment with less of a hundred live, for tests.
+    #[cfg(test)]
+    Share(u64),
 }
 
 #[derive(Debug, Default)]
@@ -45,10 +56,10 @@ pub(super) struct Victim {
 }
 
 impl Ledger {
-    /// No segments yet. The log may have twice its live bytes and one segment more.
-    pub(super) fn new(segment_bytes: u64) -> Self {
+    /// No segments yet.
+    pub(super) fn new(bound: Bound) -> Self {
         Self {
-            slack: segment_bytes,
+            bound,
             state: Mutex::default(),
         }
     }
@@ -82,7 +93,7 @@ impl Ledger {
             },
         );
         let is_emptied = state.change(changes);
-        is_emptied || old.is_none() || state.exceeds(self.slack)
+        is_emptied || old.is_none() || state.exceeds(self.bound)
     }
 
     /// Takes what is live in these segments.
@@ -94,7 +105,7 @@ impl Ledger {
     /// is larger than it may be.
     pub(super) fn next_victim(&self) -> Option<Victim> {
         let mut state = self.lock();
-        let victim = state.victim(self.slack);
+        let victim = state.victim(self.bound);
         state.is_compacting = victim.is_some();
         victim
     }
@@ -108,7 +119,7 @@ impl Ledger {
     #[cfg(test)]
     pub(super) fn is_settled(&self) -> bool {
         let state = self.lock();
-        !state.is_compacting && state.victim(self.slack).is_none()
+        !state.is_compacting && state.victim(self.bound).is_none()
     }
 
     /// Bytes of all files, and those of them that are live.
@@ -163,24 +174,47 @@ impl State {
         is_emptied
     }
 
-    fn exceeds(&self, slack: u64) -> bool {
-        self.len > 2 * self.live + slack
+    fn exceeds(&self, bound: Bound) -> bool {
+        match bound {
+            Bound::Double { slack } => self.len > 2 * self.live + slack,
+            #[cfg(test)]
+            Bound::Share(_) => true,
+        }
     }
 
-    fn victim(&self, slack: u64) -> Option<Victim> {
+    fn victim(&self, bound: Bound) -> Option<Victim> {
         let (last, _) = self.segments.last_key_value()?;
         let sealed = self.segments.range(..last).filter(|(_, account)| !account.is_stuck);
         let (segment, account) = sealed.min_by_key(|(_, account)| account.share())?;
-        let is_due = account.live == 0 || (self.exceeds(slack) && 2 * account.live < account.len);
+        let is_due = account.live == 0 || (self.exceeds(bound) && account.exceeds(bound));
         is_due.then_some(Victim {
             segment: *segment,
             live: account.live,
-            is_urgent: self.exceeds(2 * slack),
+            is_urgent: self.exceeds(bound.twice()),
         })
     }
 }
 
+impl Bound {
+    fn twice(self) -> Self {
+        match self {
+            Self::Double { slack } => Self::Double { slack: 2 * slack },
+            #[cfg(test)]
+            Self::Share(_) => self,
+        }
+    }
+}
+
 impl Account {
+    /// Whether copying what is live gives back more than it takes.
+    fn exceeds(&self, bound: Bound) -> bool {
+        match bound {
+            Bound::Double { .. } => 2 * self.live < self.len,
+            #[cfg(test)]
+            Bound::Share(percent) => 100 * (self.live + FILE_HEADER as u64) < percent * self.len,
+        }
+    }
+
     /// Live bytes of a million.
     fn share(&self) -> u64 {
         self.live.saturating_mul(1_000_000) / self.len.max(1)

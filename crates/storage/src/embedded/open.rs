@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
-use super::ledger::Ledger;
+use super::ledger::{Bound, Ledger};
 use super::log::{FILE_MODE, Log, sync_dir};
 use super::marker::{self, DIR_MODE};
 use super::replay::{End, ReplayError, replay};
@@ -27,7 +27,11 @@ pub struct EmbeddedConfig {
     /// What the stored mail depends on.
     pub stamp: Stamp,
     /// Size at which a segment of the log ends and the next begins.
+    ///
+    /// The log is compacted when it takes more than twice what is live and one segment.
     pub segment_bytes: u64,
+    #[cfg(test)]
+    pub(super) compact_below: Option<u64>,
 }
 
 impl EmbeddedConfig {
@@ -38,6 +42,18 @@ impl EmbeddedConfig {
             min_free_bytes: 0,
             stamp,
             segment_bytes: 64 * 1024 * 1024,
+            #[cfg(test)]
+            compact_below: None,
+        }
+    }
+
+    fn bound(&self) -> Bound {
+        #[cfg(test)]
+        if let Some(percent) = self.compact_below {
+            return Bound::Share(percent);
+        }
+        Bound::Double {
+            slack: self.segment_bytes,
         }
     }
 }
@@ -162,7 +178,7 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
     let failed = |error: ReplayError| replay_error(&config.path, error);
     let sequence = index.meta().map_err(|error| failed(error.into()))?.last_sequence;
     let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes, sequence).map_err(usable)?;
-    let ledger = Ledger::new(config.segment_bytes);
+    let ledger = Ledger::new(config.bound());
     ledger.load(&segments, &index).map_err(failed)?;
     let recovery = Recovery {
         rebuilt,
