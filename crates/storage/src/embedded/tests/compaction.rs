@@ -14,7 +14,7 @@ use super::model::{churn, runtime};
 use super::trouble::available_again;
 use super::*;
 use crate::conformance::model::{Model, Step};
-use crate::conformance::{START, create, deposit, email, everything, ids, plain_inbox, request, text};
+use crate::conformance::{START, create, deposit, email, everything, ids, is_shown, plain_inbox, request, text};
 use crate::embedded::log::{segment_numbers, segment_path};
 use crate::embedded::marker;
 use crate::embedded::rows::{CountRow, decode, encode};
@@ -278,6 +278,40 @@ async fn nothing_is_left_of_what_is_gone() {
     assert!(count <= 3, "{count} segments");
     assert!(left < 60, "{left} rows");
     assert_eq!(store.last_sequence().await, Ok(80));
+}
+
+#[tokio::test]
+async fn an_inbox_of_an_unfinished_segment_stays_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = tight(dir.path());
+    let store = Embedded::open(&config).unwrap();
+    let gone = create(&store, "gone").await;
+    // Its record is moved, but the segment that it was moved out of stays.
+    faults::set(&config.path, Fault::Compaction(CrashPoint::Moved), 1);
+    let segments = segments_dir(&config.path);
+    while segment_numbers(&segments).unwrap().len() < 3 {
+        passing(&store, &gone).await;
+        settled(&store).await;
+    }
+    store.retire(&[gone.key], RemovalReason::Manual, START).await.unwrap();
+    while store.reap(100, START).await.unwrap().more {}
+    let other = create(&store, "other").await;
+    for _ in 0..100 {
+        passing(&store, &other).await;
+    }
+    settled(&store).await;
+    let numbers = segment_numbers(&segments).unwrap();
+    assert!(numbers[0] == 1 && numbers[1] > 5, "only the first is left: {numbers:?}");
+    drop(store);
+    fs::remove_file(config.path.join("index.marker")).unwrap();
+    let store = Embedded::open(&config).unwrap();
+    assert!(!is_shown(&store, &gone, START).await);
+    assert_eq!(store.usage().await.unwrap().inboxes, 1);
+    settled(&store).await;
+    // The new start takes up what was not finished, and then nothing tells of the inbox any more.
+    assert!(!segment_numbers(&segments).unwrap().contains(&1));
+    let tells = |name: &String| name.starts_with(['y', 'z']);
+    assert!(!rows(&store).iter().any(|(name, _)| tells(name)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
