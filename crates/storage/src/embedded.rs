@@ -104,7 +104,7 @@ impl Embedded {
         };
         let shared = Arc::new(Shared::new(config.path.clone(), opened.index, opened.ledger));
         let (queue, calls) = mpsc::channel(QUEUE);
-        let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config.segment_bytes);
+        let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config);
         let committer = Committer {
             shared: Arc::clone(&shared),
             log: opened.log,

@@ -163,12 +163,14 @@ impl Committer {
             }
             match then {
                 Some(Message::Close(closed)) => return End::Closed(closed),
-                Some(Message::Upkeep(work)) => work(&self.shared),
+                Some(Message::Upkeep(work)) => work(self),
                 Some(Message::Call(_)) | None => {}
             }
             if flushed_at.elapsed() >= FLUSH_EVERY {
                 self.flush();
                 flushed_at = Instant::now();
+                // The index may have grown.
+                self.compaction.hint();
             }
         }
         End::Dropped
@@ -213,7 +215,7 @@ impl Committer {
         decided: &mut Vec<Box<dyn Job>>,
     ) -> Result<(), Failure> {
         // Without an index there is a rebuild under way, and commits wait for it.
-        let index = self.shared.index().map_err(|Unavailable| IndexError::Missing)?;
+        let index = self.index()?;
         let free = self.free_bytes()?;
         let mut group = Group::new(&index)?;
         while let Some(mut job) = jobs.pop_front() {
@@ -275,6 +277,31 @@ impl Committer {
         {
             tracing::warn!(%error, "cannot flush the index");
         }
+    }
+
+    /// Begins to write the index anew in a new directory.
+    pub(super) fn begin_rewrite(&self) -> Result<(), ReplayError> {
+        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
+        let dir = marker::create(&self.shared.dir)?;
+        self.index()?.begin_rewrite(&dir)?;
+        Ok(())
+    }
+
+    /// Puts the index that was written anew in the place of the present one.
+    ///
+    /// No call is committed meanwhile: a reader that holds the old one still sees a state that was.
+    pub(super) fn finish_rewrite(&mut self) -> Result<(), ReplayError> {
+        let (new, dir) = self.index()?.finish_rewrite()?;
+        // From here on a crash leaves the new one.
+        marker::opened(&self.shared.dir, &dir)?;
+        self.shared.replace_index(Some(new));
+        self.index_dir = dir;
+        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
+        Ok(())
+    }
+
+    fn index(&self) -> Result<Arc<Index>, IndexError> {
+        self.shared.index().map_err(|Unavailable| IndexError::Missing)
     }
 
     /// Tries again and again to reopen what failed, refusing calls meanwhile; gives back how the store ends if it does

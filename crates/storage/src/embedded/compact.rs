@@ -4,6 +4,7 @@
 //! when no row points into the segment any more, and an index that says so is with the kernel, the file is deleted.
 //! Why a crash at any point loses nothing: ADR 0015.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -16,12 +17,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::apply::forget_segment;
-use super::commit::{Message, Submitted};
+use super::commit::{Committer, Message, Submitted};
 use super::index::{Index, IndexError, Rows};
 use super::ledger::Victim;
 use super::log::sync_dir;
+use super::open::EmbeddedConfig;
 use super::record::{Head, MailHead, Record};
 use super::relocate::{Move, Moving, inbox_row, is_live, is_retired_by};
+use super::replay::ReplayError;
 use super::rows::Place;
 use super::scan::{Bodies, Scanner, Step};
 use super::segments::SegmentError;
@@ -40,8 +43,13 @@ const LOOKS: usize = 4;
 /// Rows that are forgotten in one step.
 const FORGET_ROWS: usize = 256;
 
+/// An index below this size is not written anew.
+const INDEX_FLOOR: u64 = 8 * 1024 * 1024;
+/// Rows that are counted in one step.
+const COUNT_ROWS: usize = 10_000;
+
 /// Work on the index for the thread of the committer.
-pub(super) type Upkeep = Box<dyn FnOnce(&Shared) + Send>;
+pub(super) type Upkeep = Box<dyn FnOnce(&mut Committer) + Send>;
 
 /// The running thread.
 #[derive(Debug)]
@@ -52,13 +60,21 @@ pub(super) struct Compaction {
 
 impl Compaction {
     /// Starts the thread. It ends with the last strong sender of the queue, or when told.
-    pub(super) fn start(shared: Arc<Shared>, queue: mpsc::WeakSender<Message>, segment_bytes: u64) -> io::Result<Self> {
+    pub(super) fn start(
+        shared: Arc<Shared>,
+        queue: mpsc::WeakSender<Message>,
+        config: &EmbeddedConfig,
+    ) -> io::Result<Self> {
         let (hints, heard) = sync_channel(1);
         let compactor = Compactor {
             shared,
             queue,
             hints: heard,
-            chunk_bytes: CHUNK_BYTES.min(segment_bytes / 8),
+            is_hinted: Cell::new(false),
+            chunk_bytes: CHUNK_BYTES.min(config.segment_bytes / 8),
+            index_limit: INDEX_FLOOR,
+            #[cfg(test)]
+            rewrites_always: config.rewrites_index,
         };
         let thread = std::thread::Builder::new()
             .name("compactor".to_owned())
@@ -114,6 +130,8 @@ enum Stopped {
     Io(#[from] io::Error),
     #[error(transparent)]
     Index(#[from] IndexError),
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
 }
 
 impl Stopped {
@@ -121,7 +139,7 @@ impl Stopped {
     fn may_pass(&self) -> bool {
         matches!(
             self,
-            Self::Unavailable(_) | Self::NoRoom | Self::TooEarly | Self::Index(_)
+            Self::Unavailable(_) | Self::NoRoom | Self::TooEarly | Self::Index(_) | Self::Replay(_)
         )
     }
 }
@@ -130,12 +148,18 @@ struct Compactor {
     shared: Arc<Shared>,
     queue: mpsc::WeakSender<Message>,
     hints: Receiver<()>,
+    /// Whether a hint came during a pause, and is still to be followed.
+    is_hinted: Cell<bool>,
     chunk_bytes: u64,
+    /// The size of the index at which it is looked at.
+    index_limit: u64,
+    #[cfg(test)]
+    rewrites_always: bool,
 }
 
 impl Compactor {
-    fn run(self) {
-        while self.hints.recv().is_ok() {
+    fn run(mut self) {
+        while self.is_hinted.take() || self.hints.recv().is_ok() {
             while let Some(victim) = self.shared.segments.ledger.next_victim() {
                 match self.compact(victim) {
                     Ok(()) => {}
@@ -151,7 +175,57 @@ impl Compactor {
                 }
             }
             self.shared.segments.ledger.rest();
+            match self.tend_index() {
+                Ok(()) => {}
+                Err(Stopped::Ended) => return,
+                Err(reason) => tracing::warn!(%reason, "the index is not written anew"),
+            }
         }
+    }
+
+    /// Writes the index anew if it takes more than four times its rows.
+    ///
+    /// Counting them takes time: it is done when the index has doubled since the last time.
+    fn tend_index(&mut self) -> Result<(), Stopped> {
+        let size = self.shared.index()?.size_on_disk()?;
+        if size >= self.index_limit {
+            let is_mostly_dead = size > 4 * self.count_row_bytes()?;
+            self.index_limit = 2 * size;
+            if is_mostly_dead {
+                self.rewrite_index()?;
+                let new = self.shared.index()?.size_on_disk()?;
+                self.index_limit = INDEX_FLOOR.max(2 * new);
+                tracing::info!(from = size, to = new, "the index is written anew");
+            }
+        }
+        #[cfg(test)]
+        if self.rewrites_always {
+            self.rewrite_index()?;
+        }
+        Ok(())
+    }
+
+    fn count_row_bytes(&self) -> Result<u64, Stopped> {
+        let (mut total, mut next) = (0, Some(Vec::new()));
+        while let Some(from) = next {
+            let (bytes, then) = self.shared.index()?.row_bytes(from, COUNT_ROWS)?;
+            total += bytes;
+            next = then;
+            self.pause(Duration::ZERO)?;
+        }
+        Ok(total)
+    }
+
+    fn rewrite_index(&self) -> Result<(), Stopped> {
+        self.upkeep(|committer| committer.begin_rewrite())?;
+        let mut next = Some(Vec::new());
+        while let Some(from) = next {
+            let started = Instant::now();
+            next = self.upkeep(|committer| Ok(index_of(&committer.shared)?.copy_rows(from)?))?;
+            self.pause(started.elapsed())?;
+        }
+        self.shared.index()?.flush_rewritten()?;
+        self.upkeep(Committer::finish_rewrite)
     }
 
     fn compact(&self, victim: Victim) -> Result<(), Stopped> {
@@ -170,7 +244,7 @@ impl Compactor {
         #[cfg(test)]
         self.pass(CrashPoint::Emptied)?;
         let segment = victim.segment;
-        if !self.upkeep(move |shared| checkpoint_without(shared, segment))? {
+        if !self.upkeep(move |committer| Ok(checkpoint_without(&committer.shared, segment)?))? {
             return Err(Stopped::Needed);
         }
         #[cfg(test)]
@@ -181,7 +255,7 @@ impl Compactor {
         sync_dir(self.shared.segments.dir())?;
         #[cfg(test)]
         self.pass(CrashPoint::Synced)?;
-        while self.upkeep(move |shared| forget(shared, segment))? {}
+        while self.upkeep(move |committer| Ok(forget(&committer.shared, segment)?))? {}
         tracing::debug!(segment, moved = victim.live, "compacted a segment");
         Ok(())
     }
@@ -311,24 +385,33 @@ impl Compactor {
         answer.blocking_recv().map_err(|_| Stopped::Ended)??;
         #[cfg(test)]
         self.pass(CrashPoint::Moved)?;
-        let pause = if victim.is_urgent {
+        self.pause(if victim.is_urgent {
             Duration::ZERO
         } else {
             started.elapsed()
-        };
+        })
+    }
+
+    /// Leaves the disk and the committer to others; a hint ends it early.
+    fn pause(&self, pause: Duration) -> Result<(), Stopped> {
         match self.hints.recv_timeout(pause) {
-            Ok(()) | Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(()) => {
+                self.is_hinted.set(true);
+                Ok(())
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => Err(Stopped::Ended),
         }
     }
 
     /// Has the committer do something between two groups.
-    fn upkeep<F>(&self, work: F) -> Result<bool, Stopped>
+    fn upkeep<T, F>(&self, work: F) -> Result<T, Stopped>
     where
-        F: FnOnce(&Shared) -> Result<bool, IndexError> + Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(&mut Committer) -> Result<T, ReplayError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let work = move |shared: &Shared| drop(reply.send(work(shared)));
+        let work = move |committer: &mut Committer| drop(reply.send(work(committer)));
         self.send(Message::Upkeep(Box::new(work)))?;
         Ok(answer.blocking_recv().map_err(|_| Unavailable)??)
     }
@@ -355,7 +438,7 @@ fn stopped(error: SegmentError, place: Place) -> Stopped {
 
 /// Hands the kernel an index that does not need a segment; `false` if it does.
 fn checkpoint_without(shared: &Shared, segment: u32) -> Result<bool, IndexError> {
-    let index = shared.index().map_err(|Unavailable| IndexError::Missing)?;
+    let index = index_of(shared)?;
     let is_free = index.live_bytes(segment)?.unwrap_or_default() == 0;
     if is_free {
         index.flush()?;
@@ -365,11 +448,15 @@ fn checkpoint_without(shared: &Shared, segment: u32) -> Result<bool, IndexError>
 
 /// Forgets a deleted segment, a bounded number of rows at a time; says whether more remain.
 fn forget(shared: &Shared, segment: u32) -> Result<bool, IndexError> {
-    let index = shared.index().map_err(|Unavailable| IndexError::Missing)?;
+    let index = index_of(shared)?;
     let mut view = View::new(&index)?;
     let more = forget_segment(&mut view, segment, FORGET_ROWS)?;
     let changes = view.live_changes();
     view.write()?;
     shared.segments.ledger.change(&changes);
     Ok(more)
+}
+
+fn index_of(shared: &Shared) -> Result<Arc<Index>, IndexError> {
+    shared.index().map_err(|Unavailable| IndexError::Missing)
 }

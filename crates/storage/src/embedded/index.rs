@@ -3,14 +3,18 @@
 //! sled never syncs to disk, so its files are believed only after a clean close or while the same kernel runs
 //! ([`super::marker`]); whatever else happens, it is deleted and made anew from the log.
 
+mod rewrite;
+
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use restante_model::{EmailId, InboxHash, InboxKey};
 use sled::IVec;
+
+use rewrite::Mirror;
 
 use super::merge::{Changes, Merge};
 use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
@@ -127,19 +131,14 @@ pub(super) struct Index {
     db: sled::Db,
     /// Changes that sled does not have yet. Only the thread that applies changes them.
     recent: RwLock<Changes>,
+    /// The index that will take the place of this one.
+    mirror: Mutex<Option<Mirror>>,
 }
 
 impl Index {
     /// Opens the index in a directory, or makes a new one there.
     pub(super) fn open(dir: &Path) -> Result<Self, IndexError> {
-        let config = sled::Config::new()
-            .path(dir)
-            .cache_capacity(CACHE_BYTES)
-            .flush_every_ms(None);
-        Ok(Self {
-            db: open_patiently(&config)?,
-            recent: RwLock::default(),
-        })
+        Ok(open_patiently(&config(dir))?.into())
     }
 
     /// Applies the changes of a group in one atomic step: they are visible when this returns.
@@ -161,6 +160,7 @@ impl Index {
                 None => batch.remove(key.as_slice()),
             }
         }
+        self.apply_mirrored(&batch);
         self.db.apply_batch(batch)?;
         // Readers found the rows here; from now on they find the same ones in sled.
         self.recent.write().unwrap_or_else(PoisonError::into_inner).clear();
@@ -188,6 +188,23 @@ impl Index {
         let stored = self.db.range(keys.clone()).map(|row| row.map_err(IndexError::from));
         Merge::new(&recent, keys, stored)
     }
+}
+
+impl From<sled::Db> for Index {
+    fn from(db: sled::Db) -> Self {
+        Self {
+            db,
+            recent: RwLock::default(),
+            mirror: Mutex::default(),
+        }
+    }
+}
+
+fn config(dir: &Path) -> sled::Config {
+    sled::Config::new()
+        .path(dir)
+        .cache_capacity(CACHE_BYTES)
+        .flush_every_ms(None)
 }
 
 /// A sled that this process has just dropped is held a moment longer by its own threads, and refuses to open meanwhile.

@@ -32,6 +32,8 @@ pub struct EmbeddedConfig {
     pub segment_bytes: u64,
     #[cfg(test)]
     pub(super) compact_below: Option<u64>,
+    #[cfg(test)]
+    pub(super) rewrites_index: bool,
 }
 
 impl EmbeddedConfig {
@@ -44,6 +46,8 @@ impl EmbeddedConfig {
             segment_bytes: 64 * 1024 * 1024,
             #[cfg(test)]
             compact_below: None,
+            #[cfg(test)]
+            rewrites_index: false,
         }
     }
 
