@@ -1,4 +1,4 @@
-//! Compaction: a thread beside the committer that empties segments and deletes them.
+//! Compaction: a thread beside the committer that empties segments and deletes them, and keeps the index small.
 //!
 //! It reads what is live in a segment and hands it to the committer as calls among the others, a little at a time;
 //! when no row points into the segment any more, and an index that says so is with the kernel, the file is deleted.
@@ -185,16 +185,16 @@ impl Compactor {
 
     /// Writes the index anew if it takes more than four times its rows.
     ///
-    /// Counting them takes time: it is done when the index has doubled since the last time.
+    /// Counting them takes time: it is done when the index has grown by half since the last time.
     fn tend_index(&mut self) -> Result<(), Stopped> {
         let size = self.shared.index()?.size_on_disk()?;
         if size >= self.index_limit {
             let is_mostly_dead = size > 4 * self.count_row_bytes()?;
-            self.index_limit = 2 * size;
+            self.index_limit = size + size / 2;
             if is_mostly_dead {
                 self.rewrite_index()?;
                 let new = self.shared.index()?.size_on_disk()?;
-                self.index_limit = INDEX_FLOOR.max(2 * new);
+                self.index_limit = INDEX_FLOOR.max(new + new / 2);
                 tracing::info!(from = size, to = new, "the index is written anew");
             }
         }
@@ -382,7 +382,7 @@ impl Compactor {
         let (reply, answer) = oneshot::channel();
         let job = Submitted::new(Move(chunk), reply);
         self.send(Message::Call(Box::new(job)))?;
-        answer.blocking_recv().map_err(|_| Stopped::Ended)??;
+        answer.blocking_recv().map_err(|_| Unavailable)??;
         #[cfg(test)]
         self.pass(CrashPoint::Moved)?;
         self.pause(if victim.is_urgent {
