@@ -44,7 +44,7 @@ const LOOKS: usize = 4;
 const FORGET_ROWS: usize = 256;
 
 /// An index below this size is not written anew.
-const INDEX_FLOOR: u64 = 8 * 1024 * 1024;
+const INDEX_FLOOR: u64 = 4 * 1024 * 1024;
 /// Rows that are counted in one step.
 const COUNT_ROWS: usize = 10_000;
 
