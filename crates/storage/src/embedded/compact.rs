@@ -392,15 +392,15 @@ impl Compactor {
         })
     }
 
-    /// Leaves the disk and the committer to others; a hint ends it early.
+    /// Leaves the disk and the committer to others; hints do not shorten it, as every commit may give one.
     fn pause(&self, pause: Duration) -> Result<(), Stopped> {
-        match self.hints.recv_timeout(pause) {
-            Ok(()) => {
-                self.is_hinted.set(true);
-                Ok(())
+        let until = Instant::now() + pause;
+        loop {
+            match self.hints.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(()) => self.is_hinted.set(true),
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return Err(Stopped::Ended),
             }
-            Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => Err(Stopped::Ended),
         }
     }
 
