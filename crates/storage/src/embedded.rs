@@ -10,18 +10,26 @@
 //! - an unfinished write at the end of the last segment is cut off at the next open; a last group that was spoiled since looks the same;
 //! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
 //! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing;
-//! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else;
+//! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else, but its
+//!   segment is compacted no more;
 //! - after a failed write or sync the group is unknown to its callers, and the log goes on from the last good sync.
 //!
-//! Modules, in reading order: `record` (the format), `log`, `scan`, `tail` and `segments` (the files), `rows`, `merge`,
-//! `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit` (the thread),
-//! `replay`, `stamp`, `marker` and `open` (the start), `cache`, `lists`, `read` and `shared` (the readers).
+//! What is deleted gives its space back: a second thread has the committer write again what is live in a mostly dead
+//! segment, and deletes the file (`docs/adr/0015-compaction.md`).
+//!
+//! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail` and `segments` (the files), `rows`,
+//! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
+//! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `marker` and `open` (the start),
+//! `cache`, `lists`, `read` and `shared` (the readers).
 
 mod apply;
 mod cache;
 mod commit;
+mod compact;
 mod decide;
+mod frame;
 mod index;
+mod ledger;
 mod lists;
 mod log;
 mod marker;
@@ -29,12 +37,14 @@ mod merge;
 mod open;
 mod read;
 mod record;
+mod relocate;
 mod replay;
 mod rows;
 mod scan;
 mod segments;
 mod shared;
 mod stamp;
+mod sweep;
 mod tail;
 mod view;
 
@@ -58,6 +68,7 @@ use crate::{
     Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
 };
 use commit::{Committer, Message, Submitted};
+use compact::Compaction;
 use decide::{Creation, Operation};
 use index::Rows;
 use shared::Shared;
@@ -92,23 +103,26 @@ impl Embedded {
     /// See [`OpenError`]; nothing runs and nothing is locked then.
     pub fn open(config: &EmbeddedConfig) -> Result<Self, OpenError> {
         let opened = open::open(config)?;
-        let shared = Arc::new(Shared::new(config.path.clone(), opened.index));
+        let unusable = |error| OpenError::NotUsable {
+            path: config.path.clone(),
+            error,
+        };
+        let shared = Arc::new(Shared::new(config.path.clone(), opened.index, opened.ledger));
         let (queue, calls) = mpsc::channel(QUEUE);
+        let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config);
         let committer = Committer {
             shared: Arc::clone(&shared),
             log: opened.log,
             queue: calls,
             min_free_bytes: config.min_free_bytes,
             index_dir: opened.index_dir,
+            compaction: compaction.map_err(unusable)?,
             lock: opened.lock,
         };
         let committer = std::thread::Builder::new()
             .name("committer".to_owned())
             .spawn(move || committer.run())
-            .map_err(|error| OpenError::NotUsable {
-                path: config.path.clone(),
-                error,
-            })?;
+            .map_err(unusable)?;
         Ok(Self {
             shared,
             queue: Some(queue),

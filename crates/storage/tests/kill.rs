@@ -1,7 +1,8 @@
 //! `kill -9` at random moments under load loses nothing that was acknowledged.
 //!
 //! This program runs itself again as a child that writes to a store and prints what was acknowledged, kills it,
-//! opens the store and compares; round after round on the same store.
+//! opens the store and compares; round after round on the same store. It does so twice: once with mail that mostly
+//! stays, and once with mail that mostly goes and tiny segments, so that the kills meet compaction.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
@@ -20,19 +21,58 @@ const WRITERS: u64 = 8;
 const NOW: Timestamp = Timestamp::from_unix_ms(1_769_341_276_000);
 const OPENING: Duration = Duration::from_secs(5);
 
+/// What the children do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// Mail mostly stays.
+    Growth,
+    /// Mail mostly goes, and inboxes with it.
+    Churn,
+}
+
+impl Load {
+    fn parse(name: &str) -> Self {
+        match name {
+            "Growth" => Self::Growth,
+            _ => Self::Churn,
+        }
+    }
+
+    /// Small, so that kills meet the start of segments too.
+    fn segment_bytes(self) -> u64 {
+        match self {
+            Self::Growth => 2 * 1024 * 1024,
+            Self::Churn => 64 * 1024,
+        }
+    }
+
+    /// Of a hundred emails.
+    fn deletes(self) -> u64 {
+        match self {
+            Self::Growth => 25,
+            Self::Churn => 90,
+        }
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     match arguments.as_slice() {
-        [_, child, dir, round] if child == "child" => {
-            runtime.block_on(write_until_killed(Path::new(dir), round.parse().expect("a number")));
+        [_, child, dir, load, round] if child == "child" => {
+            let round = round.parse().expect("a number");
+            runtime.block_on(write_until_killed(Path::new(dir), Load::parse(load), round));
         }
-        [program, ..] => runtime.block_on(kill_and_compare(program)),
+        [program, ..] => {
+            for load in [Load::Growth, Load::Churn] {
+                runtime.block_on(kill_and_compare(program, load));
+            }
+        }
         [] => unreachable!("a program has a name"),
     }
 }
 
-fn config(dir: &Path) -> EmbeddedConfig {
+fn config(dir: &Path, load: Load) -> EmbeddedConfig {
     let stamp = Stamp {
         profile: "service".to_owned(),
         signing_key: String::new(),
@@ -40,8 +80,7 @@ fn config(dir: &Path) -> EmbeddedConfig {
         seal_mac_key: String::new(),
     };
     let mut config = EmbeddedConfig::new(dir.join("store"), stamp);
-    // Small, so that kills meet the start of segments too.
-    config.segment_bytes = 2 * 1024 * 1024;
+    config.segment_bytes = load.segment_bytes();
     config
 }
 
@@ -73,11 +112,14 @@ fn content(id: EmailId) -> Bytes {
         .collect()
 }
 
-async fn write_until_killed(dir: &Path, round: u64) {
-    let store = Arc::new(Embedded::open(&config(dir)).expect("the store opens"));
+async fn write_until_killed(dir: &Path, load: Load, round: u64) {
+    let store = Arc::new(Embedded::open(&config(dir, load)).expect("the store opens"));
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
-        writers.spawn(write(Arc::clone(&store), round * WRITERS + writer));
+        writers.spawn(write(Arc::clone(&store), load, round * WRITERS + writer));
+    }
+    if load == Load::Churn {
+        writers.spawn(create_and_end(Arc::clone(&store)));
     }
     while writers.join_next().await.is_some() {}
 }
@@ -90,7 +132,7 @@ fn say(line: &str) {
         .expect("the parent reads");
 }
 
-async fn write(store: Arc<Embedded>, writer: u64) {
+async fn write(store: Arc<Embedded>, load: Load, writer: u64) {
     let mut numbers = Numbers(writer);
     let inboxes = [
         create(&store, &format!("a{writer}")).await,
@@ -108,7 +150,13 @@ async fn write(store: Arc<Embedded>, writer: u64) {
             say(&format!("stored {} {}", number as u64 + 2 * writer, email.id));
             stored.push((email.inbox, email.id));
         }
-        if numbers.below(4) == 0 {
+        if numbers.below(4) == 0
+            && let Some((inbox, id)) = stored.last()
+        {
+            assert_eq!(store.mark_read(*inbox, *id, NOW).await, Ok(true));
+            say(&format!("read {id}"));
+        }
+        if !stored.is_empty() && numbers.below(100) < load.deletes() {
             let (inbox, id) = stored.swap_remove(usize::try_from(numbers.below(stored.len() as u64)).expect("small"));
             say(&format!("deleting {id}"));
             let deleted = store.delete_email(inbox, id, RemovalReason::Manual, NOW).await;
@@ -116,6 +164,31 @@ async fn write(store: Arc<Embedded>, writer: u64) {
             say(&format!("deleted {id}"));
         }
     }
+}
+
+/// Inboxes that come and go at one address, with an email each.
+async fn create_and_end(store: Arc<Embedded>) {
+    if let Some(last) = store.inbox(&address("brief"), NOW).await.expect("the store reads") {
+        end(&store, last.key).await;
+    }
+    loop {
+        let inbox = create(&store, "brief").await;
+        store
+            .accept(vec![new_email(&inbox)], NOW)
+            .await
+            .expect("the store takes mail");
+        end(&store, inbox.key).await;
+    }
+}
+
+async fn end(store: &Embedded, inbox: InboxKey) {
+    assert_eq!(store.retire(&[inbox], RemovalReason::Manual, NOW).await, Ok(1));
+    say(&format!("ended {}", name_of(inbox)));
+    while store.reap(10, NOW).await.expect("the store reaps").more {}
+}
+
+fn name_of(inbox: InboxKey) -> String {
+    u128::from_be_bytes(*inbox.as_bytes()).to_string()
 }
 
 async fn create(store: &Embedded, local: &str) -> Inbox {
@@ -162,6 +235,9 @@ struct Told {
     stored: HashMap<String, u64>,
     deleting: HashSet<String>,
     deleted: HashSet<String>,
+    read: HashSet<String>,
+    /// Keys of inboxes.
+    ended: HashSet<String>,
 }
 
 impl Told {
@@ -177,38 +253,64 @@ impl Told {
             ["deleted", id] => {
                 self.deleted.insert((*id).to_owned());
             }
+            ["read", id] => {
+                self.read.insert((*id).to_owned());
+            }
+            ["ended", inbox] => {
+                self.ended.insert((*inbox).to_owned());
+            }
             _ => panic!("the child said {line:?}"),
         }
     }
 }
 
-async fn kill_and_compare(program: &str) {
+async fn kill_and_compare(program: &str, load: Load) {
     let dir = tempfile::tempdir().expect("a directory");
     let mut told = Told::default();
     let mut numbers = Numbers(std::process::id().into());
     for round in 0..ROUNDS {
         let lines = 1 + numbers.below(1_500);
-        run_child(program, dir.path(), round, lines, &mut told);
+        run_child(program, dir.path(), load, round, lines, &mut told);
         let started = Instant::now();
-        let store = Embedded::open(&config(dir.path())).expect("the store opens after a kill");
+        let store = Embedded::open(&config(dir.path(), load)).expect("the store opens after a kill");
         assert!(started.elapsed() < OPENING, "opening took {:?}", started.elapsed());
         assert!(!store.recovery().rebuilt, "the index is believed under the same boot");
         compare(&store, round, &told).await;
         println!(
-            "round {round}: {} stored, {} deleted, {:?}",
+            "{load:?}, round {round}: {} stored, {} deleted, {:?}",
             told.stored.len(),
             told.deleted.len(),
             store.recovery()
         );
+        drop(store);
+        // As after a power cut: everything from the log alone.
+        std::fs::remove_file(dir.path().join("store/index.marker")).expect("a marker");
+        let store = Embedded::open(&config(dir.path(), load)).expect("the store opens without its index");
+        assert!(store.recovery().rebuilt);
+        compare(&store, round, &told).await;
     }
     assert!(!told.stored.is_empty() && !told.deleted.is_empty());
+    assert_eq!(
+        load == Load::Churn,
+        is_compacted(&dir.path().join("store/segments")),
+        "only churn is compacted"
+    );
+}
+
+/// Whether there are segments fewer than the last one's number.
+fn is_compacted(segments: &Path) -> bool {
+    let names = std::fs::read_dir(segments).expect("the segments are listed");
+    let number = |name: &std::path::PathBuf| name.file_stem()?.to_str()?.parse::<usize>().ok();
+    let numbers: Vec<usize> = names.filter_map(|name| number(&name.ok()?.path())).collect();
+    numbers.iter().max().is_some_and(|last| numbers.len() < *last)
 }
 
 /// Runs a child, kills it after so many lines, and hears all that it said.
-fn run_child(program: &str, dir: &Path, round: u64, lines: u64, told: &mut Told) {
+fn run_child(program: &str, dir: &Path, load: Load, round: u64, lines: u64, told: &mut Told) {
     let mut child = Command::new(program)
         .arg("child")
         .arg(dir)
+        .arg(format!("{load:?}"))
         .arg(round.to_string())
         .stdout(Stdio::piped())
         .spawn()
@@ -261,8 +363,13 @@ async fn compare(store: &Embedded, rounds: u64, told: &Told) {
                 "{} is not whole",
                 email.id
             );
-            present.insert(email.id.to_string(), number);
+            let id = email.id.to_string();
+            assert!(email.is_read || !told.read.contains(&id), "{id} was read");
+            present.insert(id, number);
         }
+    }
+    if let Some(brief) = store.inbox(&address("brief"), NOW).await.expect("the store reads") {
+        assert!(!told.ended.contains(&name_of(brief.key)), "{brief:?} came back");
     }
     for (id, inbox) in &told.stored {
         if told.deleted.contains(id) {

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::apply::apply;
+use super::compact::{Compaction, Upkeep};
 use super::decide::{Operation, Room};
 use super::index::{Index, IndexError, Rows};
 use super::log::Log;
@@ -39,6 +40,8 @@ const REOPEN_MAX: Duration = Duration::from_secs(2);
 pub(super) enum Message {
     /// A call.
     Call(Box<dyn Job>),
+    /// Work between two groups.
+    Upkeep(Upkeep),
     /// The end: everything before it is written first.
     Close(oneshot::Sender<()>),
 }
@@ -101,6 +104,15 @@ impl<O: Operation> Job for Submitted<O> {
     }
 }
 
+/// How the store ends.
+#[derive(Debug)]
+enum End {
+    /// Someone waits for it.
+    Closed(oneshot::Sender<()>),
+    /// Nobody can call it any more.
+    Dropped,
+}
+
 /// Why a group failed, which decides what must be opened again.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -117,6 +129,7 @@ pub(super) struct Committer {
     pub(super) queue: mpsc::Receiver<Message>,
     pub(super) min_free_bytes: u64,
     pub(super) index_dir: PathBuf,
+    pub(super) compaction: Compaction,
     /// Keeps other instances out for as long as this thread lives.
     pub(super) lock: File,
 }
@@ -125,31 +138,46 @@ impl Committer {
     /// Works until the store is closed or dropped.
     pub(super) fn run(mut self) {
         let _ends = Ends(Arc::clone(&self.shared));
-        let mut flushed_at = Instant::now();
-        while let Some(message) = self.queue.blocking_recv() {
-            let (jobs, close) = self.gather(message);
-            if let Err(failure) = self.commit_all(jobs) {
-                tracing::error!(error = %failure, "the store cannot write; it is unavailable until it has reopened itself");
-                if !self.reopen_until_it_works(matches!(failure, Failure::Index(_))) {
-                    return;
-                }
-            }
-            if let Some(closed) = close {
+        let end = self.work();
+        self.end_compaction();
+        match end {
+            End::Closed(closed) => {
                 self.close();
                 let _ = closed.send(());
-                return;
+            }
+            // The next start need not replay.
+            End::Dropped => self.flush(),
+        }
+    }
+
+    /// Commits until the store is to end.
+    fn work(&mut self) -> End {
+        let mut flushed_at = Instant::now();
+        while let Some(message) = self.queue.blocking_recv() {
+            let (jobs, then) = self.gather(message);
+            if let Err(failure) = self.commit_all(jobs) {
+                tracing::error!(error = %failure, "the store cannot write; it is unavailable until it has reopened itself");
+                if let Some(end) = self.reopen_until_it_works(matches!(failure, Failure::Index(_))) {
+                    return end;
+                }
+            }
+            match then {
+                Some(Message::Close(closed)) => return End::Closed(closed),
+                Some(Message::Upkeep(work)) => work(self),
+                Some(Message::Call(_)) | None => {}
             }
             if flushed_at.elapsed() >= FLUSH_EVERY {
                 self.flush();
                 flushed_at = Instant::now();
+                // The index may have grown.
+                self.compaction.hint();
             }
         }
-        // Dropped, not closed: the next start need not replay.
-        self.flush();
+        End::Dropped
     }
 
-    /// Takes what is queued, without waiting for more.
-    fn gather(&mut self, first: Message) -> (VecDeque<Box<dyn Job>>, Option<oneshot::Sender<()>>) {
+    /// Takes what is queued, without waiting for more: calls, and what is to be done after them.
+    fn gather(&mut self, first: Message) -> (VecDeque<Box<dyn Job>>, Option<Message>) {
         let mut jobs = VecDeque::new();
         let mut bytes = 0;
         let mut next = Some(first);
@@ -159,7 +187,7 @@ impl Committer {
                     bytes += job.bytes();
                     jobs.push_back(job);
                 }
-                Message::Close(closed) => return (jobs, Some(closed)),
+                then => return (jobs, Some(then)),
             }
             let is_full = jobs.len() >= GROUP_CALLS || bytes >= GROUP_BYTES;
             next = if is_full { None } else { self.queue.try_recv().ok() };
@@ -187,7 +215,7 @@ impl Committer {
         decided: &mut Vec<Box<dyn Job>>,
     ) -> Result<(), Failure> {
         // Without an index there is a rebuild under way, and commits wait for it.
-        let index = self.shared.index().map_err(|Unavailable| IndexError::Missing)?;
+        let index = self.index()?;
         let free = self.free_bytes()?;
         let mut group = Group::new(&index)?;
         while let Some(mut job) = jobs.pop_front() {
@@ -203,7 +231,7 @@ impl Committer {
                 let last = decided.pop();
                 self.commit(&mut group, decided)?;
                 decided.extend(last);
-                self.log.roll()?;
+                self.log.roll(group.view.meta.last_sequence)?;
             }
             group.stage(&mut self.log, records)?;
             if group.view.len() >= BATCH_ROWS {
@@ -218,12 +246,16 @@ impl Committer {
         if self.log.staged_bytes() > 0 {
             self.log.commit()?;
             let retired = std::mem::take(&mut group.retired);
+            let live_changes = group.view.live_changes();
             self.shared.inboxes.retire(&retired, || {
                 let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
                 #[cfg(test)]
                 tests::faults::inject_index(&self.shared.dir)?;
                 group.view.write()
             })?;
+            if self.shared.segments.ledger.commit(self.log.end(), &live_changes) {
+                self.compaction.hint();
+            }
         }
         for job in decided.drain(..) {
             job.finish(Outcome::Durable);
@@ -247,20 +279,47 @@ impl Committer {
         }
     }
 
-    /// Tries again and again to reopen what failed, refusing calls meanwhile; `false` if the store ends before.
-    fn reopen_until_it_works(&mut self, mut is_index_failed: bool) -> bool {
+    /// Begins to write the index anew in a new directory.
+    pub(super) fn begin_rewrite(&self) -> Result<(), ReplayError> {
+        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
+        let dir = marker::create(&self.shared.dir)?;
+        self.index()?.begin_rewrite(&dir)?;
+        Ok(())
+    }
+
+    /// Puts the index that was written anew in the place of the present one.
+    ///
+    /// No call is committed meanwhile: a reader that holds the old one still sees a state that was.
+    pub(super) fn finish_rewrite(&mut self) -> Result<(), ReplayError> {
+        let (new, dir) = self.index()?.finish_rewrite()?;
+        // From here on a crash leaves the new one.
+        marker::opened(&self.shared.dir, &dir)?;
+        self.shared.replace_index(Some(new));
+        self.index_dir = dir;
+        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
+        Ok(())
+    }
+
+    fn index(&self) -> Result<Arc<Index>, IndexError> {
+        self.shared.index().map_err(|Unavailable| IndexError::Missing)
+    }
+
+    /// Tries again and again to reopen what failed, refusing calls meanwhile; gives back how the store ends if it does
+    /// before.
+    fn reopen_until_it_works(&mut self, mut is_index_failed: bool) -> Option<End> {
         let mut pause = REOPEN_FIRST;
         loop {
             match self.reopen(&mut is_index_failed) {
                 Ok(()) => {
                     tracing::info!("the store has reopened itself and is available");
                     self.shared.set_available(true);
-                    return true;
+                    self.compaction.hint();
+                    return None;
                 }
                 Err(error) => tracing::error!(%error, "the store cannot reopen itself"),
             }
-            if !self.refuse_queued() {
-                return false;
+            if let Some(end) = self.refuse_queued() {
+                return Some(end);
             }
             std::thread::sleep(pause);
             pause = REOPEN_MAX.min(pause * 2);
@@ -277,38 +336,54 @@ impl Committer {
             marker::opened(&self.shared.dir, &self.index_dir)?;
             let index = Index::open(&self.index_dir)?;
             replay::replay(&index, &segments_dir(&self.shared.dir))?;
+            self.shared
+                .segments
+                .ledger
+                .load(&segments_dir(&self.shared.dir), &index)?;
+            // Counts may repeat themselves in the new index.
+            self.shared.lists.clear();
             self.shared.replace_index(Some(index));
             *is_index_failed = false;
         }
         Ok(())
     }
 
-    fn refuse_queued(&mut self) -> bool {
+    /// Refuses what is queued; gives back how the store ends if that is among it.
+    fn refuse_queued(&mut self) -> Option<End> {
         loop {
             match self.queue.try_recv() {
                 Ok(Message::Call(job)) => job.finish(Outcome::Unknown),
-                Ok(Message::Close(closed)) => {
-                    let _ = closed.send(());
-                    return false;
-                }
-                Err(mpsc::error::TryRecvError::Empty) => return true,
-                Err(mpsc::error::TryRecvError::Disconnected) => return false,
+                // Who waits for it sees that it was not done.
+                Ok(Message::Upkeep(_)) => {}
+                Ok(Message::Close(closed)) => return Some(End::Closed(closed)),
+                Err(mpsc::error::TryRecvError::Empty) => return None,
+                Err(mpsc::error::TryRecvError::Disconnected) => return Some(End::Dropped),
             }
         }
     }
 
-    /// Closes the index so that the next start believes it, even after a power cut.
-    fn close(&mut self) {
+    /// Closes the queue, refuses what is still in it and ends compaction, which may have waited for an answer.
+    fn end_compaction(&mut self) {
         self.shared.set_available(false);
         self.queue.close();
-        self.refuse_queued();
+        while let Some(message) = self.queue.blocking_recv() {
+            match message {
+                Message::Call(job) => job.finish(Outcome::Unknown),
+                Message::Upkeep(_) => {}
+                // Closed twice at once: the first of them waits until all is done.
+                Message::Close(closed) => drop(closed),
+            }
+        }
+        self.compaction.stop();
+    }
+
+    /// Closes the index so that the next start believes it, even after a power cut.
+    fn close(&mut self) {
         self.flush();
         self.shared.inboxes.clear();
-        let Some(index) = self.shared.replace_index(None) else {
-            return;
-        };
+        let index = self.shared.replace_index(None);
         // A reader that still holds the index would write behind our back when it lets go: then it is not clean.
-        if Arc::into_inner(index).is_some()
+        if index.and_then(Arc::into_inner).is_some()
             && let Err(error) = marker::closed(&self.shared.dir, &self.index_dir)
         {
             tracing::warn!(%error, "cannot sync the index; the next start may make it anew");

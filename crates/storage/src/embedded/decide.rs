@@ -6,8 +6,8 @@ use bytes::Bytes;
 use restante_model::{EmailId, InboxKey, RemovalReason, Timestamp};
 
 use super::index::{IndexError, Rows, inbox_key, row};
-use super::record::{Head, IDS_MAX, Record};
-use super::rows::{IdempotencyRow, RetiredRow, decode, key, signature_bit};
+use super::record::{Head, Record};
+use super::rows::{IdempotencyRow, key, signature_bit};
 use super::view::View;
 use crate::{AcceptError, Arrival, CreateError, NewEmail, NewInbox, Part, Reaped};
 
@@ -46,7 +46,7 @@ impl<A> Decision<A> {
         Self::write(Vec::new(), answer)
     }
 
-    fn write(records: Vec<Record>, answer: A) -> Self {
+    pub(super) fn write(records: Vec<Record>, answer: A) -> Self {
         Self { records, answer }
     }
 }
@@ -74,7 +74,8 @@ impl Operation for Create {
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Self::Answer>, IndexError> {
         let Self { new, now } = self;
         let inbox = &new.inbox;
-        if view.inbox(inbox.key)?.is_some() || view.retired(inbox.key)?.is_some() {
+        let key = inbox.key;
+        if view.inbox(key)?.is_some() || view.retired(key)?.is_some() || view.reaped(key)?.is_some() {
             return Ok(Decision::nothing(Ok(Creation::New)));
         }
         if let Some(seen) = earlier(view, &new, now)? {
@@ -184,7 +185,7 @@ impl Operation for Accept {
 pub(super) fn sequence_of(rows: &impl Rows, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, IndexError> {
     match rows.mail(inbox, email)? {
         Some(mail) => Ok(Some(mail.sequence)),
-        None => rows.deleted_sequence(inbox, email),
+        None => Ok(rows.deleted(inbox, email)?.map(|deleted| deleted.sequence)),
     }
 }
 
@@ -260,22 +261,22 @@ impl Operation for Delete {
     type Answer = bool;
 
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
-        if !is_live(view, self.inbox, self.now)? || view.mail(self.inbox, self.email)?.is_none() {
+        if !is_live(view, self.inbox, self.now)? {
             return Ok(Decision::nothing(false));
         }
-        let record = removal(self.inbox, vec![*self.email.as_bytes()], self.reason, self.now);
-        Ok(Decision::write(vec![record], true))
+        let Some(mail) = view.mail(self.inbox, self.email)? else {
+            return Ok(Decision::nothing(false));
+        };
+        let head = Head::MailDeleted {
+            inbox: *self.inbox.as_bytes(),
+            email: *self.email.as_bytes(),
+            sequence: mail.sequence,
+            reason: self.reason,
+            at: self.now.unix_ms(),
+            event_wanted: false,
+        };
+        Ok(Decision::write(vec![Record::bare(head)], true))
     }
-}
-
-fn removal(inbox: InboxKey, emails: Vec<[u8; 16]>, reason: RemovalReason, now: Timestamp) -> Record {
-    Record::bare(Head::MailRemoved {
-        inbox: *inbox.as_bytes(),
-        emails,
-        reason,
-        at: now.unix_ms(),
-        event_wanted: false,
-    })
 }
 
 /// [`crate::Store::retire`].
@@ -347,9 +348,9 @@ impl Operation for Reap {
         };
         let rows = view.prefix(key::RETIRED, REAP_INBOXES + 1)?;
         let mut reaped = 0;
-        for (name, value) in rows.iter().take(REAP_INBOXES) {
+        for (name, _) in rows.iter().take(REAP_INBOXES) {
             let inbox = name.get(1..).and_then(inbox_key).ok_or(IndexError::Missing)?;
-            if !reaping.inbox(inbox, decode::<RetiredRow>(value)?.reason)? {
+            if !reaping.inbox(inbox)? {
                 break;
             }
             reaped += 1;
@@ -372,37 +373,53 @@ struct Reaping<'a, 'v> {
 }
 
 impl Reaping<'_, '_> {
-    /// Removes what the budget allows of an inbox: its mail, then what is remembered of deleted mail, then itself.
-    /// Says whether nothing is left of it.
-    fn inbox(&mut self, inbox: InboxKey, reason: RemovalReason) -> Result<bool, IndexError> {
+    /// Removes what the budget allows of an inbox: its mail and what is remembered of deleted mail, in the order of
+    /// their ids, then itself. Says whether nothing is left of it.
+    fn inbox(&mut self, inbox: InboxKey) -> Result<bool, IndexError> {
         let emails = self.ids(&key::mails(inbox))?;
-        for chunk in emails.chunks(IDS_MAX) {
-            self.records.push(removal(inbox, chunk.to_vec(), reason, self.now));
-        }
-        self.emails += emails.len();
-        self.budget -= emails.len();
         let deleted = self.ids(&key::deleted(inbox))?;
-        if let Some(through) = deleted.last() {
-            let head = Head::SequencesForgotten {
+        let mut ids = [emails.as_slice(), &deleted].concat();
+        ids.sort_unstable();
+        if ids.len() < self.budget {
+            self.budget -= ids.len() + 1;
+            self.emails += emails.len();
+            let held_in = segments_there(
+                self.view,
+                self.view.retired(inbox)?.ok_or(IndexError::Missing)?.inbox.held_in(),
+            )?;
+            self.records.push(Record::bare(Head::InboxReaped {
+                inbox: *inbox.as_bytes(),
+                held_in,
+            }));
+            return Ok(true);
+        }
+        ids.truncate(self.budget);
+        self.budget = 0;
+        if let Some(through) = ids.last() {
+            self.emails += emails.iter().filter(|email| *email <= through).count();
+            self.records.push(Record::bare(Head::MailReaped {
                 inbox: *inbox.as_bytes(),
                 through: *through,
-            };
-            self.records.push(Record::bare(head));
+                at: self.now.unix_ms(),
+                event_wanted: false,
+            }));
         }
-        self.budget -= deleted.len();
-        if self.budget == 0 {
-            return Ok(false);
-        }
-        self.budget -= 1;
-        let head = Head::InboxReaped {
-            inbox: *inbox.as_bytes(),
-        };
-        self.records.push(Record::bare(head));
-        Ok(true)
+        Ok(false)
     }
 
     fn ids(&self, prefix: &[u8]) -> Result<Vec<[u8; 16]>, IndexError> {
         let rows = self.view.prefix(prefix, self.budget)?;
         Ok(rows.iter().filter_map(|(key, _)| key::last_id(key)).collect())
     }
+}
+
+/// Those of these segments that are still there.
+pub(super) fn segments_there(rows: &impl Rows, segments: Vec<u32>) -> Result<Vec<u32>, IndexError> {
+    let mut there = Vec::with_capacity(segments.len());
+    for segment in segments {
+        if rows.live_bytes(segment)?.is_some() {
+            there.push(segment);
+        }
+    }
+    Ok(there)
 }

@@ -3,17 +3,21 @@
 //! sled never syncs to disk, so its files are believed only after a clean close or while the same kernel runs
 //! ([`super::marker`]); whatever else happens, it is deleted and made anew from the log.
 
+mod rewrite;
+
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use restante_model::{EmailId, InboxHash, InboxKey};
 use sled::IVec;
 
+use rewrite::Mirror;
+
 use super::merge::{Changes, Merge};
-use super::rows::{CountRow, InboxRow, MailRow, Meta, RetiredRow, SignatureRow, decode, key};
+use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
 use crate::Part;
 
 /// Memory for sled's pages: with 64 MiB a million rows took nearly twice the memory of 16 MiB.
@@ -83,9 +87,19 @@ pub(super) trait Rows {
         row(self.get(&key::signature(inbox, email, part))?)
     }
 
-    /// The sequence of a deleted email whose inbox is not reaped.
-    fn deleted_sequence(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, IndexError> {
+    /// A deleted email whose inbox is not reaped.
+    fn deleted(&self, inbox: InboxKey, email: EmailId) -> Result<Option<DeletedRow>, IndexError> {
         row(self.get(&key::deleted_mail(inbox, email))?)
+    }
+
+    /// An inbox that is reaped, while segments may tell of it.
+    fn reaped(&self, inbox: InboxKey) -> Result<Option<ReapedRow>, IndexError> {
+        row(self.get(&key::reaped(inbox))?)
+    }
+
+    /// Bytes of the live records of a segment; none if it never had any, or is gone.
+    fn live_bytes(&self, segment: u32) -> Result<Option<u64>, IndexError> {
+        row(self.get(&key::segment(segment))?)
     }
 
     fn at_address(&self, address: &str) -> Result<Option<InboxKey>, IndexError> {
@@ -117,19 +131,14 @@ pub(super) struct Index {
     db: sled::Db,
     /// Changes that sled does not have yet. Only the thread that applies changes them.
     recent: RwLock<Changes>,
+    /// The index that will take the place of this one.
+    mirror: Mutex<Option<Mirror>>,
 }
 
 impl Index {
     /// Opens the index in a directory, or makes a new one there.
     pub(super) fn open(dir: &Path) -> Result<Self, IndexError> {
-        let config = sled::Config::new()
-            .path(dir)
-            .cache_capacity(CACHE_BYTES)
-            .flush_every_ms(None);
-        Ok(Self {
-            db: open_patiently(&config)?,
-            recent: RwLock::default(),
-        })
+        Ok(open_patiently(&config(dir))?.into())
     }
 
     /// Applies the changes of a group in one atomic step: they are visible when this returns.
@@ -151,6 +160,7 @@ impl Index {
                 None => batch.remove(key.as_slice()),
             }
         }
+        self.apply_mirrored(&batch);
         self.db.apply_batch(batch)?;
         // Readers found the rows here; from now on they find the same ones in sled.
         self.recent.write().unwrap_or_else(PoisonError::into_inner).clear();
@@ -178,6 +188,23 @@ impl Index {
         let stored = self.db.range(keys.clone()).map(|row| row.map_err(IndexError::from));
         Merge::new(&recent, keys, stored)
     }
+}
+
+impl From<sled::Db> for Index {
+    fn from(db: sled::Db) -> Self {
+        Self {
+            db,
+            recent: RwLock::default(),
+            mirror: Mutex::default(),
+        }
+    }
+}
+
+fn config(dir: &Path) -> sled::Config {
+    sled::Config::new()
+        .path(dir)
+        .cache_capacity(CACHE_BYTES)
+        .flush_every_ms(None)
 }
 
 /// A sled that this process has just dropped is held a moment longer by its own threads, and refuses to open meanwhile.

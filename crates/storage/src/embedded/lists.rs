@@ -35,6 +35,11 @@ impl ListCache {
         }
     }
 
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        self.lists.clear();
+    }
+
     /// How many ids would have to be read to answer for these counts.
     pub(super) fn missing(&self, inbox: InboxKey, counts: &CountRow) -> u64 {
         match self.lists.get(&inbox) {

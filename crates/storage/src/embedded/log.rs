@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use restante_envelope::digest::random_bytes;
 
-use super::record::{FILE_HEADER, FRAME, Frame, HEAD_MAX, Head, Record, Salt, file_header, salt_of};
+use super::frame::{FILE_HEADER, FRAME, FileHeader, Frame, HEAD_MAX, Salt};
+use super::record::{Head, Record};
 use super::rows::Place;
 #[cfg(test)]
 use super::tests::faults::{self, Fault};
@@ -47,7 +48,7 @@ pub(super) struct Log {
     dir: PathBuf,
     segment_bytes: u64,
     segment: u32,
-    salt: Salt,
+    header: FileHeader,
     file: File,
     /// Everything before this offset is durable; the file is cut to it when a write or a sync fails.
     synced: u64,
@@ -64,8 +65,9 @@ struct Group {
 }
 
 impl Log {
-    /// Goes on at the end of a segment, which is cut to `end`; an `end` within the header starts the segment anew.
-    pub(super) fn open(dir: &Path, segment: u32, end: u64, segment_bytes: u64) -> io::Result<Self> {
+    /// Goes on at the end of a segment, which is cut to `end`; an `end` within the header starts the segment anew,
+    /// behind this commit sequence.
+    pub(super) fn open(dir: &Path, segment: u32, end: u64, segment_bytes: u64, sequence: u64) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -74,10 +76,10 @@ impl Log {
             .mode(FILE_MODE)
             .open(segment_path(dir, segment))?;
         let is_new = end <= FILE_HEADER as u64;
-        let salt = if is_new {
-            begin(&file, segment)?
+        let header = if is_new {
+            begin(&file, segment, sequence)?
         } else {
-            read_salt(&file, segment)?
+            read_header(&file, segment)?
         };
         let end = end.max(FILE_HEADER as u64);
         file.set_len(end)?;
@@ -87,7 +89,7 @@ impl Log {
             dir: dir.to_owned(),
             segment_bytes,
             segment,
-            salt,
+            header,
             file,
             synced: end,
             group: Group::default(),
@@ -100,7 +102,8 @@ impl Log {
     pub(super) fn reopen(&mut self) -> io::Result<()> {
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Reopen)?;
-        *self = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes)?;
+        let sequence = self.header.sequence;
+        *self = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes, sequence)?;
         Ok(())
     }
 
@@ -110,7 +113,7 @@ impl Log {
     }
 
     pub(super) fn salt(&self) -> Salt {
-        self.salt
+        self.header.salt
     }
 
     pub(super) fn staged_bytes(&self) -> u64 {
@@ -150,7 +153,9 @@ impl Log {
             group: self.synced,
         };
         let (segment, offset) = self.end();
-        self.group.buffer.extend_from_slice(&frame.encode(self.salt, &head));
+        self.group
+            .buffer
+            .extend_from_slice(&frame.encode(self.header.salt, &head));
         self.group.buffer.extend_from_slice(&head);
         for blob in record.blobs {
             if blob.len() <= COPY_MAX {
@@ -209,13 +214,13 @@ impl Log {
         }
     }
 
-    /// Starts the next segment; the group must be committed.
-    pub(super) fn roll(&mut self) -> io::Result<()> {
+    /// Starts the next segment behind the last commit sequence; the group must be committed.
+    pub(super) fn roll(&mut self, sequence: u64) -> io::Result<()> {
         debug_assert_eq!(self.group.len, 0, "a group lies in one segment");
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Roll)?;
         let next = self.segment + 1;
-        match Self::open(&self.dir, next, 0, self.segment_bytes) {
+        match Self::open(&self.dir, next, 0, self.segment_bytes, sequence) {
             Ok(log) => {
                 *self = log;
                 Ok(())
@@ -235,16 +240,17 @@ impl Log {
 }
 
 /// Writes the header of a segment without records.
-fn begin(file: &File, segment: u32) -> io::Result<Salt> {
+fn begin(file: &File, segment: u32, sequence: u64) -> io::Result<FileHeader> {
     let salt = Salt(random_bytes());
-    file.write_all_at(&file_header(segment, salt), 0)?;
-    Ok(salt)
+    let header = FileHeader { sequence, salt };
+    file.write_all_at(&header.encode(segment), 0)?;
+    Ok(header)
 }
 
-fn read_salt(file: &File, segment: u32) -> io::Result<Salt> {
-    let mut header = [0; FILE_HEADER];
-    file.read_exact_at(&mut header, 0)?;
-    salt_of(&header, segment).ok_or_else(|| io::ErrorKind::InvalidData.into())
+fn read_header(file: &File, segment: u32) -> io::Result<FileHeader> {
+    let mut bytes = [0; FILE_HEADER];
+    file.read_exact_at(&mut bytes, 0)?;
+    FileHeader::decode(&bytes, segment).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn write_all_vectored(file: &mut &File, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
+use super::ledger::{Bound, Ledger};
 use super::log::{FILE_MODE, Log, sync_dir};
 use super::marker::{self, DIR_MODE};
-use super::record::FORMAT;
 use super::replay::{End, ReplayError, replay};
 use super::rows::key;
 use super::shared::segments_dir;
@@ -26,7 +27,13 @@ pub struct EmbeddedConfig {
     /// What the stored mail depends on.
     pub stamp: Stamp,
     /// Size at which a segment of the log ends and the next begins.
+    ///
+    /// The log is compacted when it takes more than twice what is live and one segment.
     pub segment_bytes: u64,
+    #[cfg(test)]
+    pub(super) compact_below: Option<u64>,
+    #[cfg(test)]
+    pub(super) rewrites_index: bool,
 }
 
 impl EmbeddedConfig {
@@ -37,6 +44,20 @@ impl EmbeddedConfig {
             min_free_bytes: 0,
             stamp,
             segment_bytes: 64 * 1024 * 1024,
+            #[cfg(test)]
+            compact_below: None,
+            #[cfg(test)]
+            rewrites_index: false,
+        }
+    }
+
+    fn bound(&self) -> Bound {
+        #[cfg(test)]
+        if let Some(percent) = self.compact_below {
+            return Bound::Share(percent);
+        }
+        Bound::Double {
+            slack: self.segment_bytes,
         }
     }
 }
@@ -133,6 +154,7 @@ pub(super) struct Opened {
     pub(super) index: Index,
     pub(super) index_dir: PathBuf,
     pub(super) log: Log,
+    pub(super) ledger: Ledger,
     pub(super) recovery: Recovery,
 }
 
@@ -157,7 +179,11 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
             "cut what cannot be read off the end of the log: an unfinished write, unless the disk spoiled it"
         );
     }
-    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes).map_err(usable)?;
+    let failed = |error: ReplayError| replay_error(&config.path, error);
+    let sequence = index.meta().map_err(|error| failed(error.into()))?.last_sequence;
+    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes, sequence).map_err(usable)?;
+    let ledger = Ledger::new(config.bound());
+    ledger.load(&segments, &index).map_err(failed)?;
     let recovery = Recovery {
         rebuilt,
         replayed: end.calls,
@@ -169,6 +195,7 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
         index,
         index_dir,
         log,
+        ledger,
         recovery,
     })
 }

@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use bytes::Bytes;
 use restante_envelope::EncapsulationKey;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Timestamp};
 
 use super::decide;
 use super::index::{Index, IndexError, Rows, inbox_key};
+use super::relocate::inbox_row;
 use super::rows::{BlobAt, CountRow, InboxRow, MailRow, decode, key};
+use super::segments::{SegmentError, damaged};
 use super::shared::Shared;
 use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmail, SyncStatus};
 
@@ -16,8 +19,8 @@ use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmai
 const RETRIES: usize = 3;
 
 impl Shared {
-    /// The live inbox of a row. Blocks on the disk if it is encrypted.
-    fn load(&self, inbox: InboxKey, row: &InboxRow) -> Result<Arc<Inbox>, ReadError> {
+    /// The inbox of a row; `None` if it was reaped meanwhile. Blocks on the disk if it is encrypted.
+    fn load(&self, inbox: InboxKey, row: &InboxRow) -> Result<Option<Arc<Inbox>>, ReadError> {
         let damaged = |what: &'static str| {
             tracing::error!(
                 segment = row.place.segment,
@@ -27,20 +30,17 @@ impl Shared {
             );
             ReadError::Damaged
         };
-        let mode = match row.key {
+        let mode = match row.key_at() {
             None => InboxMode::Plain,
-            Some((len, crc)) => {
-                let bytes = self.segments.read(BlobAt {
-                    segment: row.place.segment,
-                    offset: row.place.offset + u64::from(row.place.body),
-                    len,
-                    crc,
-                })?;
+            Some(at) => {
+                let Some(bytes) = self.client_key(inbox, at)? else {
+                    return Ok(None);
+                };
                 let key = EncapsulationKey::parse(&bytes).map_err(|_| damaged("key"))?;
                 InboxMode::Encrypted { key }
             }
         };
-        Ok(Arc::new(Inbox {
+        Ok(Some(Arc::new(Inbox {
             key: inbox,
             address: InboxAddress::parse_exact(&row.address).map_err(|_| damaged("address"))?,
             hash: InboxHash::from_bytes(row.hash),
@@ -48,7 +48,28 @@ impl Shared {
             email_auth: row.email_auth,
             created_at: Timestamp::from_unix_ms(row.created_at),
             expires_at: Timestamp::from_unix_ms(row.expires_at),
-        }))
+        })))
+    }
+
+    /// The client's key, wherever compaction moves it; `None` if the inbox was reaped meanwhile.
+    fn client_key(&self, inbox: InboxKey, mut at: BlobAt) -> Result<Option<Bytes>, ReadError> {
+        following(|attempt| {
+            if attempt != Attempt::First {
+                match inbox_row(&*self.index().map_err(ReadError::from)?, inbox)?.and_then(|row| row.key_at()) {
+                    Some(moved) => at = moved,
+                    None => return Ok(None),
+                }
+            }
+            self.blob(at, attempt).map(Some)
+        })
+    }
+
+    /// A blob; one whose segment is gone at the last attempt is damaged.
+    fn blob(&self, at: BlobAt, attempt: Attempt) -> Result<Bytes, SegmentError> {
+        match self.segments.read(at) {
+            Err(SegmentError::Gone) if attempt == Attempt::Last => Err(damaged(at, "the segment is missing").into()),
+            read => read,
+        }
     }
 
     /// The inbox that a row of addresses or hashes points to, live or expired, and kept in the cache.
@@ -68,19 +89,17 @@ impl Shared {
         } else {
             self.load(inbox, &row)?
         };
-        self.inboxes.keep(&loaded, epoch);
-        Ok(Some(loaded))
+        if let Some(inbox) = &loaded {
+            self.inboxes.keep(inbox, epoch);
+        }
+        Ok(loaded)
     }
 
     /// The inbox that an earlier request made, whatever became of it.
     pub(super) async fn inbox_of_key(self: &Arc<Self>, inbox: InboxKey) -> Result<Option<Arc<Inbox>>, ReadError> {
         let index = self.index()?;
-        let row = match index.inbox(inbox)? {
-            Some(row) => Some(row),
-            None => index.retired(inbox)?.map(|gone| gone.inbox),
-        };
-        match row {
-            Some(row) => self.blocking(move |shared| shared.load(inbox, &row)).await.map(Some),
+        match inbox_row(&*index, inbox)? {
+            Some(row) => self.blocking(move |shared| shared.load(inbox, &row)).await,
             None => Ok(None),
         }
     }
@@ -108,7 +127,7 @@ impl Shared {
                 page.more = true;
                 break;
             }
-            page.inboxes.push(self.load(inbox, &row)?);
+            page.inboxes.extend(self.load(inbox, &row)?);
         }
         Ok(page)
     }
@@ -142,15 +161,17 @@ impl Shared {
 
     /// A page of emails with the wanted parts. Blocks on the disk if parts are wanted.
     pub(super) fn list(&self, inbox: InboxKey, page: &ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
-        let found = self.stable(inbox, now, |index, _| find_page(index, inbox, page))?;
-        let Some((found, more)) = found else {
-            return Ok(EmailPage::default());
-        };
-        let emails = found
-            .into_iter()
-            .map(|email| self.fetch(email, Spoiled::LeftOut))
-            .collect::<Result<_, _>>()?;
-        Ok(EmailPage { emails, more })
+        following(|attempt| {
+            let found = self.stable(inbox, now, |index, _| find_page(index, inbox, page))?;
+            let Some((found, more)) = found else {
+                return Ok(EmailPage::default());
+            };
+            let emails = found
+                .into_iter()
+                .map(|email| self.fetch(email, Spoiled::LeftOut, attempt))
+                .collect::<Result<_, _>>()?;
+            Ok(EmailPage { emails, more })
+        })
     }
 
     /// One email with the wanted parts. Blocks on the disk if parts are wanted.
@@ -161,18 +182,22 @@ impl Shared {
         parts: &[Part],
         now: Timestamp,
     ) -> Result<Option<StoredEmail>, ReadError> {
-        let found = self.stable(inbox, now, |index, _| {
-            let mail = index.mail(inbox, email)?;
-            mail.map(|mail| Found::new(index, inbox, email, &mail, parts))
+        following(|attempt| {
+            let found = self.stable(inbox, now, |index, _| {
+                let mail = index.mail(inbox, email)?;
+                mail.map(|mail| Found::new(index, inbox, email, &mail, parts))
+                    .transpose()
+            })?;
+            let found = found.flatten();
+            found
+                .map(|email| self.fetch(email, Spoiled::Refused, attempt))
                 .transpose()
-        })?;
-        let found = found.flatten();
-        found.map(|email| self.fetch(email, Spoiled::Refused)).transpose()
+        })
     }
 
-    fn fetch(&self, found: Found, spoiled: Spoiled) -> Result<StoredEmail, ReadError> {
-        let read = |(part, blob)| match self.segments.read(blob) {
-            Err(ReadError::Damaged) if spoiled == Spoiled::LeftOut => None,
+    fn fetch(&self, found: Found, spoiled: Spoiled, attempt: Attempt) -> Result<StoredEmail, SegmentError> {
+        let read = |(part, blob)| match self.blob(blob, attempt) {
+            Err(SegmentError::Read(ReadError::Damaged)) if spoiled == Spoiled::LeftOut => None,
             read => Some(read.map(|bytes| (part, bytes))),
         };
         Ok(StoredEmail {
@@ -184,7 +209,7 @@ impl Shared {
                 .blobs
                 .into_iter()
                 .filter_map(read)
-                .collect::<Result<_, ReadError>>()?,
+                .collect::<Result<_, SegmentError>>()?,
         })
     }
 
@@ -228,6 +253,28 @@ impl Shared {
         let expires_at = first.first().and_then(|(name, _)| key::number_at(name, 0));
         Ok(expires_at.map(Timestamp::from_unix_ms))
     }
+}
+
+/// How often a read was tried before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Further,
+    Last,
+}
+
+/// Reads rows and then content; again if compaction took a segment away in between.
+///
+/// Few attempts are enough: a segment is deleted only after all that was live in it has been copied elsewhere.
+fn following<T>(mut read: impl FnMut(Attempt) -> Result<T, SegmentError>) -> Result<T, ReadError> {
+    for attempt in [Attempt::First, Attempt::Further, Attempt::Further, Attempt::Last] {
+        match read(attempt) {
+            Err(SegmentError::Gone) => {}
+            Err(SegmentError::Read(error)) => return Err(error),
+            Ok(value) => return Ok(value),
+        }
+    }
+    Err(ReadError::Damaged)
 }
 
 /// The counts of an inbox that is neither retired nor expired.

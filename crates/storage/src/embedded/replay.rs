@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 use super::apply::apply;
+use super::frame::FILE_HEADER;
 use super::index::{Index, IndexError};
 use super::log::{segment_numbers, segment_path};
-use super::record::FILE_HEADER;
 use super::rows::Meta;
 use super::scan::{Bodies, Scanner, Step};
+use super::sweep::{forget_missing, remove_orphans};
 use super::view::{BATCH_ROWS, View};
 
 /// Why the log could not be applied.
@@ -40,7 +41,7 @@ pub(super) struct End {
 
 /// Applies everything behind the index's position and says where the log ends.
 pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
-    let mut view = View::new(index)?;
+    let mut view = View::of_log(index)?;
     let start = view.meta;
     let segments = filled_segments(dir)?;
     check_position(&start, &segments)?;
@@ -50,10 +51,7 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
         ..End::default()
     };
     let last = segments.last().copied();
-    for segment in segments {
-        if segment < start.segment {
-            continue;
-        }
+    for segment in segments.iter().copied().filter(|segment| *segment >= start.segment) {
         let from = if segment == start.segment { start.offset } else { 0 };
         let (calls, torn_bytes, offset) = replay_segment(&mut view, dir, segment, from, Some(segment) == last)?;
         end.segment = segment;
@@ -61,6 +59,11 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
         end.torn_bytes = torn_bytes;
         end.calls += calls;
     }
+    if !view.meta.is_swept {
+        remove_orphans(&mut view)?;
+        view.meta.is_swept = true;
+    }
+    forget_missing(&mut view, &segments)?;
     view.write()?;
     index.settle()?;
     Ok(end)
@@ -100,9 +103,10 @@ fn replay_segment(
         return if never_used { Ok((0, 0, 0)) } else { damaged(0) };
     };
     // A position in another file, as after a restored backup, would look like a torn tail and cut good records off.
-    if from > scanner.len() || (from > 0 && view.meta.salt != scanner.salt().0) {
+    if from > scanner.len() || (from > 0 && view.meta.salt != scanner.header().salt.0) {
         return Err(ReplayError::Ahead);
     }
+    view.meta.last_sequence = view.meta.last_sequence.max(scanner.header().sequence);
     let mut calls = 0;
     loop {
         match scanner.next_call()? {
@@ -112,7 +116,7 @@ fn replay_segment(
                 }
                 view.meta.segment = segment;
                 view.meta.offset = scanner.offset();
-                view.meta.salt = scanner.salt().0;
+                view.meta.salt = scanner.header().salt.0;
                 calls += 1;
                 if view.len() >= BATCH_ROWS {
                     view.write()?;

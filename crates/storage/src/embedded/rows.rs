@@ -13,27 +13,64 @@
 //! | `m` | inbox, email | [`MailRow`] |
 //! | `s` | inbox, email, part | [`SignatureRow`] |
 //! | `q` | inbox, sequence | email |
-//! | `t` | inbox, email | sequence of a deleted email |
+//! | `t` | inbox, email | [`DeletedRow`] of a deleted email |
+//! | `z` | inbox | [`ReapedRow`] of an inbox of which segments may still tell |
+//! | `y` | segment, inbox | –, for each segment of a [`ReapedRow`] |
 //! | `g` | segment | bytes of its records that are live |
+//!
+//! A record is live while a row points to it with a [`Place`]: what no row points to says nothing that a rebuild
+//! would miss, and a segment without live records can be deleted (ADR 0015).
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::record::{Blob, IdempotencyHashes, InboxHead, MailHead};
 use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 2;
+pub(super) const ROWS_VERSION: u32 = 3;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub(super) segment: u32,
     pub(super) offset: u64,
-    /// Bytes of the whole record.
+    /// Bytes of the whole record, or the share of one of several that it is about.
     pub(super) len: u64,
     /// Where its body begins, counted from `offset`.
     pub(super) body: u32,
+}
+
+impl Place {
+    /// Whether both are the same record.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.segment, self.offset) == (other.segment, other.offset)
+    }
+
+    /// The record as one of `count` that it is about sees it.
+    pub(super) fn share(self, count: usize) -> Self {
+        Self {
+            len: self.len.div_ceil(count.max(1) as u64),
+            ..self
+        }
+    }
+
+    /// Where the blobs of the record lie.
+    pub(super) fn blobs(&self, blobs: &[Blob]) -> Vec<BlobAt> {
+        let mut offset = self.offset + u64::from(self.body);
+        let at = |blob: &Blob| {
+            let from = offset;
+            offset += u64::from(blob.len);
+            BlobAt {
+                segment: self.segment,
+                offset: from,
+                len: blob.len,
+                crc: blob.crc,
+            }
+        };
+        blobs.iter().map(at).collect()
+    }
 }
 
 /// Where a blob lies, and what it must sum to.
@@ -56,6 +93,8 @@ pub(super) struct Meta {
     pub(super) inboxes: u64,
     pub(super) emails: u64,
     pub(super) live_bytes: u64,
+    /// Whether the log was once replayed to its end and what it left behind was removed.
+    pub(super) is_swept: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,10 +107,47 @@ pub(super) struct InboxRow {
     pub(super) email_auth: bool,
     /// Length and checksum of the client's key, if it is encrypted.
     pub(super) key: Option<(u32, u32)>,
-    pub(super) idempotency: Option<[u8; 32]>,
+    pub(super) idempotency: Option<IdempotencyHashes>,
+    /// Segments that may hold earlier records of it.
+    pub(super) copies: Vec<u32>,
 }
 
 impl InboxRow {
+    /// The row of an inbox whose record lies at `place`.
+    pub(super) fn new(head: &InboxHead, place: Place) -> Self {
+        Self {
+            place,
+            address: head.address.clone(),
+            hash: head.hash,
+            created_at: head.created_at,
+            expires_at: head.expires_at,
+            email_auth: head.email_auth,
+            key: head.key.map(|blob| (blob.len, blob.crc)),
+            idempotency: head.idempotency,
+            copies: head.copies.clone(),
+        }
+    }
+
+    /// Where the client's key lies.
+    pub(super) fn key_at(&self) -> Option<BlobAt> {
+        let (len, crc) = self.key?;
+        Some(BlobAt {
+            segment: self.place.segment,
+            offset: self.place.offset + u64::from(self.place.body),
+            len,
+            crc,
+        })
+    }
+
+    /// All segments that may hold a record of it.
+    pub(super) fn held_in(&self) -> Vec<u32> {
+        let mut segments = self.copies.clone();
+        segments.push(self.place.segment);
+        segments.sort_unstable();
+        segments.dedup();
+        segments
+    }
+
     pub(super) fn is_expired(&self, now: Timestamp) -> bool {
         now.unix_ms() >= self.expires_at
     }
@@ -81,6 +157,37 @@ impl InboxRow {
 pub(super) struct RetiredRow {
     pub(super) inbox: InboxRow,
     pub(super) reason: RemovalReason,
+    /// The record that retired it; none if the record of the inbox says so itself.
+    pub(super) retired: Option<Place>,
+    /// Its mail is removed up to and with this id.
+    pub(super) reaped: Option<[u8; 16]>,
+    /// The record that says so; none if the record of the inbox does.
+    pub(super) reaped_by: Option<Place>,
+}
+
+impl RetiredRow {
+    /// The records that it points to.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        [Some(self.inbox.place), self.retired, self.reaped_by]
+            .into_iter()
+            .flatten()
+    }
+}
+
+/// An inbox that is gone, while segments may hold a record that says that it is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ReapedRow {
+    /// The record that says that it is gone.
+    pub(super) place: Place,
+    /// Those segments.
+    pub(super) held_in: Vec<u32>,
+}
+
+/// An email that was deleted, while its inbox is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DeletedRow {
+    pub(super) sequence: u64,
+    pub(super) place: Place,
 }
 
 /// Totals of an inbox. Every change of its mail changes this row: equal rows mean that nothing happened in between.
@@ -100,6 +207,8 @@ pub(super) struct MailRow {
     pub(super) received_at: u64,
     pub(super) sequence: u64,
     pub(super) is_read: bool,
+    /// The record that marked it as read; none if the record of the email says so itself.
+    pub(super) read_mark: Option<Place>,
     /// Which signatures have been attached: bit 0 parsed, bit 1 raw.
     pub(super) signatures: u8,
     /// Bytes of all parts, attached signatures among them.
@@ -109,6 +218,24 @@ pub(super) struct MailRow {
 }
 
 impl MailRow {
+    /// The row of an email whose record lies at `place`.
+    pub(super) fn new(head: &MailHead, place: Place) -> Self {
+        Self {
+            place,
+            received_at: head.received_at,
+            sequence: head.sequence,
+            is_read: head.is_read,
+            read_mark: None,
+            signatures: 0,
+            bytes: head.parts.iter().map(|(_, blob)| u64::from(blob.len)).sum(),
+            parts: head
+                .parts
+                .iter()
+                .map(|(part, blob)| (*part, blob.len, blob.crc))
+                .collect(),
+        }
+    }
+
     /// Where a part lies, if the email came with it.
     pub(super) fn part(&self, wanted: Part) -> Option<BlobAt> {
         let mut offset = self.place.offset + u64::from(self.place.body);
@@ -183,6 +310,9 @@ pub(super) mod key {
     pub(in super::super) const RETIRED: &[u8] = b"R";
     pub(in super::super) const EXPIRY: &[u8] = b"x";
     pub(in super::super) const HASH: &[u8] = b"h";
+    pub(in super::super) const COUNTS: &[u8] = b"C";
+    pub(in super::super) const SEGMENTS: &[u8] = b"g";
+    pub(in super::super) const HELD: &[u8] = b"y";
 
     fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + parts.iter().map(|part| part.len()).sum::<usize>());
@@ -249,8 +379,25 @@ pub(super) mod key {
         join(b't', &[inbox.as_bytes(), email.as_bytes()])
     }
 
+    pub(in super::super) fn reaped(inbox: InboxKey) -> Vec<u8> {
+        join(b'z', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn held_in(segment: u32) -> Vec<u8> {
+        join(b'y', &[&segment.to_be_bytes()])
+    }
+
+    pub(in super::super) fn held(segment: u32, inbox: InboxKey) -> Vec<u8> {
+        join(b'y', &[&segment.to_be_bytes(), inbox.as_bytes()])
+    }
+
     pub(in super::super) fn segment(segment: u32) -> Vec<u8> {
         join(b'g', &[&segment.to_be_bytes()])
+    }
+
+    /// The segment of a key that begins with one.
+    pub(in super::super) fn segment_of(key: &[u8]) -> Option<u32> {
+        Some(u32::from_be_bytes(key.get(1..5)?.try_into().ok()?))
     }
 
     /// The 16 bytes of an id at the end of a key.

@@ -5,8 +5,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::frame::{FILE_HEADER, FRAME, FileHeader, Frame};
 use super::log::segment_path;
-use super::record::{Blob, FILE_HEADER, FRAME, Frame, Head, Salt, salt_of};
+use super::record::{Blob, Head};
 use super::rows::Place;
 use super::tail::has_later_group;
 
@@ -35,7 +36,7 @@ pub(super) enum Bodies {
 pub(super) struct Scanner {
     file: BufReader<File>,
     segment: u32,
-    salt: Salt,
+    header: FileHeader,
     len: u64,
     offset: u64,
     bodies: Bodies,
@@ -46,12 +47,12 @@ impl Scanner {
     pub(super) fn open(dir: &Path, segment: u32, offset: u64, bodies: Bodies) -> io::Result<Option<Self>> {
         let mut file = File::open(segment_path(dir, segment))?;
         let len = file.metadata()?.len();
-        let mut header = [0; FILE_HEADER];
+        let mut bytes = [0; FILE_HEADER];
         if len < FILE_HEADER as u64 {
             return Ok(None);
         }
-        file.read_exact(&mut header)?;
-        let Some(salt) = salt_of(&header, segment) else {
+        file.read_exact(&mut bytes)?;
+        let Some(header) = FileHeader::decode(&bytes, segment) else {
             return Ok(None);
         };
         let offset = offset.max(FILE_HEADER as u64);
@@ -59,7 +60,7 @@ impl Scanner {
         Ok(Some(Self {
             file: BufReader::with_capacity(64 * 1024, file),
             segment,
-            salt,
+            header,
             len,
             offset,
             bodies,
@@ -71,8 +72,8 @@ impl Scanner {
         self.offset
     }
 
-    pub(super) fn salt(&self) -> Salt {
-        self.salt
+    pub(super) fn header(&self) -> FileHeader {
+        self.header
     }
 
     /// The length of the file.
@@ -125,7 +126,7 @@ impl Scanner {
         }
         let mut head = vec![0; frame.head as usize];
         self.file.read_exact(&mut head)?;
-        let Some(head) = frame.decode_head(self.salt, &bytes, &head) else {
+        let Some(head) = frame.decode_head(self.header.salt, &bytes, &head) else {
             return Ok(None);
         };
         let whole = match self.bodies {
@@ -163,7 +164,7 @@ impl Scanner {
     pub(super) fn is_torn_tail(&self) -> io::Result<bool> {
         let file = self.file.get_ref();
         let read_at = |buffer: &mut [u8], offset| read_up_to(file, buffer, offset);
-        Ok(!has_later_group(self.offset..self.len, self.salt, read_at)?)
+        Ok(!has_later_group(self.offset..self.len, self.header.salt, read_at)?)
     }
 }
 

@@ -8,8 +8,9 @@ use tokio::sync::Semaphore;
 
 use super::cache::InboxCache;
 use super::index::{Index, IndexError};
+use super::ledger::Ledger;
 use super::lists::ListCache;
-use super::segments::Segments;
+use super::segments::{SegmentError, Segments};
 use crate::{ReadError, Unavailable};
 
 /// Reads of segments that run at once.
@@ -31,9 +32,9 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(dir: PathBuf, index: Index) -> Self {
+    pub(super) fn new(dir: PathBuf, index: Index, ledger: Ledger) -> Self {
         Self {
-            segments: Segments::new(segments_dir(&dir)),
+            segments: Segments::new(segments_dir(&dir), ledger),
             dir,
             inboxes: InboxCache::new(),
             lists: ListCache::new(),
@@ -91,5 +92,11 @@ impl From<IndexError> for ReadError {
     fn from(error: IndexError) -> Self {
         tracing::error!(%error, "cannot read the index of the store");
         Unavailable.into()
+    }
+}
+
+impl From<IndexError> for SegmentError {
+    fn from(error: IndexError) -> Self {
+        ReadError::from(error).into()
     }
 }

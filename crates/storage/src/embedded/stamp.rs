@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use super::frame::FORMAT;
 use super::log::{FILE_MODE, sync_dir};
-use super::record::FORMAT;
 
 const FILE: &str = "stamp";
 const FIRST_LINE: &str = "restante-store";
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn other_formats_are_named() {
         let cases = [
-            ("restante-store\nformat 2\n", "2"),
-            ("restante-store\nformat 1\nprofile service\n", "unknown"),
+            ("restante-store\nformat 1\n", "1"),
+            ("restante-store\nformat 2\nprofile service\n", "unknown"),
             (
-                "restante-store\nformat 1\nprofile service\nsigning-key a\nevent-key b\n",
+                "restante-store\nformat 2\nprofile service\nsigning-key a\nevent-key b\n",
                 "unknown",
             ),
-            ("something else\nformat 1\n", "unknown"),
+            ("something else\nformat 2\n", "unknown"),
             ("", "unknown"),
         ];
         for (text, format) in cases {

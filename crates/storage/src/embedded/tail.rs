@@ -6,7 +6,7 @@
 use std::io;
 use std::ops::{Range, RangeInclusive};
 
-use super::record::{FRAME, Frame, HEAD_MAX, Salt};
+use super::frame::{FRAME, Frame, HEAD_MAX, Salt};
 
 /// Places that are looked at with one read.
 const STEP: usize = 64 * 1024;
@@ -67,9 +67,9 @@ mod tests {
     }
 
     fn record(group: u64) -> Vec<u8> {
-        let head = [7].into_iter().chain([1; 16]).collect::<Vec<u8>>();
+        let head = [7].into_iter().chain([1; 16]).chain([0]).collect::<Vec<u8>>();
         let frame = Frame {
-            head: 17,
+            head: 18,
             body: 0,
             following: 0,
             group,

@@ -1,5 +1,6 @@
 //! The backend as a whole: content, reopening, the end of the log, and trouble.
 
+mod compaction;
 mod concurrent;
 mod end_of_log;
 pub(super) mod faults;

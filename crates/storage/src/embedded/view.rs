@@ -7,7 +7,7 @@ use sled::IVec;
 
 use super::index::{Index, IndexError, Row, Rows};
 use super::merge::{Changes, Merge};
-use super::rows::{Meta, encode, key};
+use super::rows::{Meta, decode, encode, key};
 
 /// Rows after which a group goes to the index: sled copies a whole page for every row that it changes, and keeps all
 /// copies until its batch ends.
@@ -18,8 +18,18 @@ pub(super) const BATCH_ROWS: usize = 512;
 pub(super) struct View<'a> {
     index: &'a Index,
     pending: Changes,
+    spills: Spills,
     /// Totals and position, written with the group.
     pub(super) meta: Meta,
+}
+
+/// Whether the changes of one call may reach the index in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spills {
+    /// They may: the record is durable, and is applied again if that ends early.
+    Yes,
+    /// They may not: the record is not in the log yet.
+    No,
 }
 
 impl<'a> View<'a> {
@@ -28,8 +38,34 @@ impl<'a> View<'a> {
         Ok(Self {
             index,
             pending: Changes::new(),
+            spills: Spills::No,
             meta: index.meta()?,
         })
+    }
+
+    /// The index as it is, to apply what is in the log already.
+    pub(super) fn of_log(index: &'a Index) -> Result<Self, IndexError> {
+        let view = Self::new(index)?;
+        Ok(Self {
+            spills: Spills::Yes,
+            ..view
+        })
+    }
+
+    /// Hands the changes so far to the index if they are many and may be seen in parts.
+    pub(super) fn spill(&mut self) -> Result<(), IndexError> {
+        let is_due = self.spills == Spills::Yes && self.len() >= BATCH_ROWS;
+        if is_due { self.write() } else { Ok(()) }
+    }
+
+    /// The segments whose live bytes change with the group, and what they are then.
+    pub(super) fn live_changes(&self) -> Vec<(u32, u64)> {
+        let keys = key::SEGMENTS.to_vec()..key::end_of(key::SEGMENTS);
+        let changed = self.pending.range(keys).filter_map(|(name, value)| {
+            let live = value.as_ref().map_or(Some(0), |value| decode(value).ok())?;
+            Some((key::segment_of(name)?, live))
+        });
+        changed.collect()
     }
 
     /// How many rows wait for the index.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::conformance::{START, create, deposit, email, everything, ids, text};
+use crate::embedded::frame::{FILE_HEADER, Frame, Salt};
 use crate::embedded::log::segment_path;
-use crate::embedded::record::{FILE_HEADER, Frame, Salt};
 use crate::embedded::scan::{Bodies, Scanner, Step};
 use crate::embedded::shared::segments_dir;
 
@@ -239,9 +239,9 @@ async fn mail_that_looks_like_records_does_not_mislead() {
     let filled = filled().await;
     let store = filled.open(&filled.content).unwrap();
     // As if much had been synced before this record; only the salt of the file is not known to a sender.
-    let head = [7].into_iter().chain([1; 16]).collect::<Vec<u8>>();
+    let head = [7].into_iter().chain([1; 16]).chain([0]).collect::<Vec<u8>>();
     let frame = Frame {
-        head: 17,
+        head: 18,
         body: 0,
         following: 0,
         group: 1 << 40,

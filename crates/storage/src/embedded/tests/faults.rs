@@ -20,6 +20,23 @@ pub(in crate::embedded) enum Fault {
     Index,
     /// The log cannot be opened again.
     Reopen,
+    /// Compaction ends at this point.
+    Compaction(CrashPoint),
+}
+
+/// What compaction has just done; a crash there must lose nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::embedded) enum CrashPoint {
+    /// Some records are moved.
+    Moved,
+    /// Nothing in the segment is live.
+    Emptied,
+    /// An index that says so is with the kernel.
+    Checkpointed,
+    /// The file is deleted.
+    Deleted,
+    /// The directory is synced.
+    Synced,
 }
 
 static FAULTS: Mutex<Option<HashMap<(PathBuf, Fault), usize>>> = Mutex::new(None);

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::compaction::{assert_same_rows, compacting, rows, settled};
 use super::*;
 use crate::conformance::model::{Model, Step};
 
@@ -16,39 +17,44 @@ enum Act {
     Rebuild,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// Steps with mail of a size; the higher the weight, the more is deleted.
+pub(super) fn step(padding: impl Strategy<Value = usize> + Clone, deletes: u32) -> impl Strategy<Value = Step> {
     let number = 0..1000_usize;
     prop_oneof![
         2 => prop_oneof![0..5_u64, 50_000..200_000_u64].prop_map(Step::Advance),
         3 => (0..4_u8, 60_000..400_000_u64, proptest::option::of((0..3_u8, 0..2_u8)))
             .prop_map(|(name, ttl_ms, idempotency)| Step::Create { name, ttl_ms, idempotency }),
-        6 => proptest::collection::vec((number.clone(), prop_oneof![0..50_usize, 10_000..40_000_usize]), 1..4)
-            .prop_map(Step::Accept),
+        6 => proptest::collection::vec((number.clone(), padding), 1..4).prop_map(Step::Accept),
         1 => number.clone().prop_map(Step::AcceptAgain),
         1 => number.clone().prop_map(Step::MarkRead),
         1 => (number.clone(), any::<bool>()).prop_map(|(number, is_raw)| Step::Attach(number, is_raw)),
-        2 => number.clone().prop_map(Step::Delete),
+        deletes => number.clone().prop_map(Step::Delete),
         1 => number.prop_map(Step::Retire),
         1 => (0..3_usize).prop_map(Step::RetireExpired),
         2 => (0..5_usize).prop_map(Step::Reap),
     ]
 }
 
-fn act() -> impl Strategy<Value = Act> {
+/// Steps that leave much to compact in tiny segments: little mail, which is soon deleted.
+pub(super) fn churn() -> impl Strategy<Value = Step> {
+    step(0..800_usize, 8)
+}
+
+fn large_and_small() -> impl Strategy<Value = Step> {
+    step(prop_oneof![0..50_usize, 10_000..40_000_usize].boxed(), 2)
+}
+
+fn act(step: impl Strategy<Value = Step>) -> impl Strategy<Value = Act> {
     prop_oneof![
-        12 => step().prop_map(Act::Step),
+        12 => step.prop_map(Act::Step),
         1 => Just(Act::Reopen),
         1 => Just(Act::Close),
         1 => Just(Act::Rebuild),
     ]
 }
 
-async fn play(acts: &[Act]) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut config = config(dir.path());
-    // Small segments, so that calls roll them and exceed them.
-    config.segment_bytes = 32 * 1024;
-    let mut store = Embedded::open(&config).unwrap();
+async fn play(acts: &[Act], config: &EmbeddedConfig) {
+    let mut store = Embedded::open(config).unwrap();
     let mut model = Model::default();
     for act in acts {
         match act {
@@ -57,12 +63,22 @@ async fn play(acts: &[Act]) {
             Act::Reopen | Act::Rebuild => {}
         }
         if !matches!(act, Act::Step(_)) {
+            let is_rebuilt = matches!(act, Act::Rebuild);
+            let before = if is_rebuilt {
+                settled(&store).await;
+                Some(rows(&store))
+            } else {
+                None
+            };
             drop(store);
-            if matches!(act, Act::Rebuild) {
+            if is_rebuilt {
                 std::fs::remove_file(config.path.join("index.marker")).unwrap();
             }
-            store = Embedded::open(&config).unwrap();
-            assert_eq!(store.recovery().rebuilt, matches!(act, Act::Rebuild));
+            store = Embedded::open(config).unwrap();
+            assert_eq!(store.recovery().rebuilt, is_rebuilt);
+            if let Some(before) = before {
+                assert_same_rows(&rows(&store), &before);
+            }
         }
         model.check(&store).await;
     }
@@ -71,12 +87,38 @@ async fn play(acts: &[Act]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
+    /// Small segments, so that calls roll them and exceed them.
     #[test]
-    fn the_store_does_what_the_model_does(acts in proptest::collection::vec(act(), 1..60)) {
-        runtime().block_on(play(&acts));
+    fn the_store_does_what_the_model_does(acts in proptest::collection::vec(act(large_and_small()), 1..60)) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(dir.path());
+        config.segment_bytes = 32 * 1024;
+        runtime().block_on(play(&acts, &config));
+    }
+
+    #[test]
+    fn compaction_changes_nothing(acts in proptest::collection::vec(act(churn()), 1..150), percent in 50..=100_u64) {
+        let dir = tempfile::tempdir().unwrap();
+        runtime().block_on(play(&acts, &compacting(dir.path(), percent)));
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().build().unwrap()
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whenever compaction has a look, it writes the index anew.
+    #[test]
+    fn rewriting_the_index_changes_nothing(acts in proptest::collection::vec(act(churn()), 20..120)) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = compacting(dir.path(), 100);
+        config.rewrites_index = true;
+        runtime().block_on(play(&acts, &config));
+    }
+}
+
+pub(super) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
 }

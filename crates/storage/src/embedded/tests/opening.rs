@@ -45,12 +45,12 @@ fn other_formats_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(Embedded::open(&config(dir.path())).unwrap());
     let stamp = dir.path().join("store/stamp");
-    fs::write(&stamp, "restante-store\nformat 99\nprofile service\n").unwrap();
-    let refused = line(Embedded::open(&config(dir.path())));
-    assert!(
-        refused.ends_with("has format 99, and this version reads format 1"),
-        "{refused}"
-    );
+    for format in [1, 99] {
+        fs::write(&stamp, format!("restante-store\nformat {format}\nprofile service\n")).unwrap();
+        let refused = line(Embedded::open(&config(dir.path())));
+        let expected = format!("has format {format}, and this version reads format 2");
+        assert!(refused.ends_with(&expected), "{refused}");
+    }
     fs::remove_file(&stamp).unwrap();
     let refused = line(Embedded::open(&config(dir.path())));
     assert!(refused.contains("has format unknown"), "{refused}");

@@ -6,7 +6,7 @@ use super::faults::{self, Fault};
 use super::*;
 use crate::conformance::{START, create, deposit, email, ids, is_shown};
 
-async fn available_again(store: &Embedded) {
+pub(super) async fn available_again(store: &Embedded) {
     let waited = tokio::time::timeout(Duration::from_secs(20), async {
         while !store.is_available() {
             tokio::task::yield_now().await;
