@@ -1,6 +1,7 @@
 //! Rows as they are with changes on top: what is read while sled does not have the changes yet.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::iter::Fuse;
 use std::ops::Range;
 
 use sled::IVec;
@@ -13,19 +14,20 @@ pub(super) type Changes = BTreeMap<Vec<u8>, Option<IVec>>;
 /// Stored and changed rows in the order of their keys, from either end; the changed ones win.
 pub(super) struct Merge<S> {
     changes: VecDeque<(Vec<u8>, Option<IVec>)>,
-    stored: S,
+    /// Its end is its end: what reaches sled after it was seen is among the changes, and would be told twice.
+    stored: Fuse<S>,
     /// The stored row that is next in turn at each end, once it was looked at.
     front: Option<Row>,
     back: Option<Row>,
 }
 
-impl<S> Merge<S> {
+impl<S: Iterator> Merge<S> {
     /// `stored` gives the stored rows of the same range of keys.
     pub(super) fn new(changes: &Changes, keys: Range<Vec<u8>>, stored: S) -> Self {
         let changes = changes.range(keys).map(|(key, value)| (key.clone(), value.clone()));
         Self {
             changes: changes.collect(),
-            stored,
+            stored: stored.fuse(),
             front: None,
             back: None,
         }
@@ -97,6 +99,37 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// Changes reach sled while a reader is at its end: sled's iterator then goes on after it.
+    #[test]
+    fn a_change_that_is_stored_meanwhile_is_told_once() {
+        let row = || (IVec::from(b"k"), IVec::from(b"v"));
+        let changes = BTreeMap::from([(b"k".to_vec(), Some(IVec::from(b"v")))]);
+        let after_its_end = || [None, Some(Ok(row()))].into_iter();
+        for is_front in [true, false] {
+            let mut merge = Merge::new(&changes, b"a".to_vec()..b"z".to_vec(), Unfused(after_its_end()));
+            let mut next = || if is_front { merge.next() } else { merge.next_back() };
+            assert_eq!(next().map(Result::unwrap), Some(row()));
+            assert!(next().is_none());
+        }
+    }
+
+    /// An iterator that may go on after its end.
+    struct Unfused<I>(I);
+
+    impl<I: Iterator<Item = Option<Result<Row, IndexError>>>> Iterator for Unfused<I> {
+        type Item = Result<Row, IndexError>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            self.0.next().flatten()
+        }
+    }
+
+    impl<I: Iterator<Item = Option<Result<Row, IndexError>>>> DoubleEndedIterator for Unfused<I> {
+        fn next_back(&mut self) -> Option<Self::Item> {
+            self.next()
+        }
+    }
 
     proptest! {
         /// Any mixture of steps from both ends gives the rows of a map that was changed.
