@@ -43,7 +43,8 @@ fn read(source: &str) -> MailboxList {
             ',' => reader.finish(),
             ';' => reader.end_group(),
             ':' => reader.group(),
-            c if c.is_whitespace() => reader.end_word(),
+            // Other blanks than RFC 5322's belong to the word: without them it would be another address.
+            c if c.is_ascii_whitespace() => reader.end_word(),
             c => reader.word.push(c),
         }
     }
@@ -109,7 +110,7 @@ impl Reader {
         let end = angle_end(rest);
         self.doubt_if(!rest[end..].starts_with('>') || rest[end..].starts_with(">>"));
         let content = comment::strip(&rest[..end]);
-        let address = match content.trim().split_once(':') {
+        let address = match content.trim_ascii().split_once(':') {
             Some((route, address)) if route.starts_with('@') => address,
             _ => &content,
         };
@@ -219,7 +220,7 @@ fn bare_address(words: &mut Vec<Word>) -> Option<String> {
 /// An address without the white space around its `@` and dots; one space for any other.
 fn close_up(address: &str) -> String {
     let mut closed = String::with_capacity(address.len());
-    for word in address.split_whitespace() {
+    for word in address.split_ascii_whitespace() {
         if !closed.is_empty() && !closed.ends_with(['@', '.']) && !word.starts_with(['@', '.']) {
             closed.push(' ');
         }
@@ -309,6 +310,10 @@ mod tests {
             ("<@r1.test,@r2.test:bob@x.test>", "bob@x.test"),
             ("bob @ x.test", "bob@x.test"),
             (
+                "bob@x\u{a0}.test, <a@\u{2003}y.test>",
+                "bob@x\u{a0}.test|a@\u{2003}y.test",
+            ),
+            (
                 "Mary <@n.test:m@x.test>, , jdoe@one  . test",
                 "Mary <m@x.test>|jdoe@one.test",
             ),
@@ -391,6 +396,8 @@ mod tests {
             "j@o.test (x",
             "\"j@o.test",
             "j\\@o.test",
+            "j@o\u{a0}.test",
+            "<j@o.test\u{a0}>",
         ] {
             assert!(read(source).is_doubtful, "{source:?}");
         }
