@@ -91,6 +91,9 @@ pub enum DepositError {
     /// All the memory for sealed copies would not do for so large a message to so many encrypted inboxes.
     #[error("the message is too large for so many encrypted inboxes")]
     TooLarge,
+    /// Its copies alone are larger than all that may be stored.
+    #[error("the message is larger than all that may be stored")]
+    BeyondStorage,
     /// The store cannot tell.
     #[error("the storage is unavailable")]
     Unavailable,
@@ -175,11 +178,16 @@ impl Inboxes {
     /// Stores prepared emails in one step; they are durable when this returns.
     ///
     /// # Errors
-    /// [`DepositError::Gone`], [`DepositError::NoRoom`]: no email is stored. [`DepositError::Unavailable`]: perhaps.
+    /// [`DepositError::Gone`], [`DepositError::BeyondStorage`], [`DepositError::NoRoom`]: no email is stored.
+    /// [`DepositError::Unavailable`]: perhaps.
     pub async fn deposit(&self, prepared: Prepared) -> Result<Announcement, DepositError> {
-        let accepted = self.store().accept(prepared.emails, self.now()).await;
+        let accepted = self
+            .store()
+            .accept(prepared.emails, &self.policy().retention, self.now())
+            .await;
         let arrivals = accepted.map_err(|error| match error {
             AcceptError::Gone => DepositError::Gone,
+            AcceptError::TooLarge => DepositError::BeyondStorage,
             AcceptError::NoRoom => DepositError::NoRoom,
             AcceptError::Unavailable(_) => {
                 self.shared.is_unsure.store(true, Ordering::Release);

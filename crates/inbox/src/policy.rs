@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use restante_model::{Domain, WireProfile};
+use restante_storage::Retention;
 
 /// Whether inboxes are encrypted, and whether a client may choose (interface, "Encryption policy semantics").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl FromStr for EncryptionPolicy {
     }
 }
 
-/// The rules for new inboxes and for what their content looks like.
+/// The rules for new inboxes, for what their content looks like, and for how long it stays.
 #[derive(Debug, Clone)]
 pub struct InboxPolicy {
     /// Which profile of the wire is spoken.
@@ -95,6 +96,8 @@ pub struct InboxPolicy {
     pub email_auth_default: bool,
     /// The name of this server in trace headers.
     pub hostname: String,
+    /// How much mail is kept.
+    pub retention: Retention,
 }
 
 impl InboxPolicy {

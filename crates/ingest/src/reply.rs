@@ -27,6 +27,7 @@ pub(crate) fn deposit(error: DepositError) -> Reply {
             Enhanced(5, 3, 4),
             "Message too large for so many encrypted inboxes, send it to fewer at a time",
         ),
+        DepositError::BeyondStorage => Reply::new(552, Enhanced(5, 3, 4), "Message too large, it exceeds the storage"),
         DepositError::Unavailable => storage_trouble(),
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, RemovalReason, Timestamp};
-use restante_storage::{Embedded, EmbeddedConfig, NewEmail, NewInbox, Part, Stamp, Store};
+use restante_storage::{Embedded, EmbeddedConfig, NewEmail, NewInbox, Part, Retention, Stamp, Store};
 use tokio::time::Instant;
 
 const WRITERS: usize = 16;
@@ -139,7 +139,10 @@ async fn write(
         };
         stored.push(new.id);
         let started = Instant::now();
-        store.accept(vec![new], NOW).await.expect("the store takes mail");
+        store
+            .accept(vec![new], &Retention::UNLIMITED, NOW)
+            .await
+            .expect("the store takes mail");
         times.push(started.elapsed());
         if !stays && times.len() % 2 == 0 {
             let id = stored.swap_remove((number * 7919) % stored.len());

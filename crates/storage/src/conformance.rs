@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Timestamp};
 
-use crate::{Created, Idempotency, ListPage, NewEmail, NewInbox, Part, Store, StoredEmail};
+use crate::{Created, Idempotency, ListPage, NewEmail, NewInbox, Part, Retention, Store, StoredEmail};
 
 /// When the tests take place.
 pub const START: Timestamp = Timestamp::from_unix_ms(1_769_341_276_000);
@@ -101,7 +101,10 @@ pub fn early_id() -> EmailId {
 pub async fn deposit(store: &dyn Store, inbox: &Inbox, name: &str) -> EmailId {
     let new = email(inbox, name);
     let id = new.id;
-    let arrivals = store.accept(vec![new], START).await.expect("a live inbox takes mail");
+    let arrivals = store
+        .accept(vec![new], &Retention::UNLIMITED, START)
+        .await
+        .expect("a live inbox takes mail");
     assert_eq!(arrivals.len(), 1);
     assert_eq!((arrivals[0].inbox, arrivals[0].email), (inbox.key, id));
     id

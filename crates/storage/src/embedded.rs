@@ -64,8 +64,8 @@ pub use open::{EmbeddedConfig, OpenError, Recovery};
 pub use stamp::Stamp;
 
 use crate::{
-    AcceptError, Arrival, CreateError, Created, EmailPage, InboxPage, ListPage, NewEmail, NewInbox, Part, ReadError,
-    Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
+    AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, InboxPage, ListPage, NewEmail, NewInbox, Part,
+    ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, Unavailable, Usage,
 };
 use commit::{Committer, Message, Submitted};
 use compact::Compaction;
@@ -196,8 +196,15 @@ impl Store for Embedded {
             .await
     }
 
-    async fn accept(&self, emails: Vec<NewEmail>, now: Timestamp) -> Result<Vec<Arrival>, AcceptError> {
-        self.commit(decide::Accept { emails, now }).await?
+    async fn accept(
+        &self,
+        emails: Vec<NewEmail>,
+        retention: &Retention,
+        now: Timestamp,
+    ) -> Result<Vec<Arrival>, AcceptError> {
+        let retention = *retention;
+        let accept = decide::Accept { emails, retention, now };
+        self.commit(accept).await?
     }
 
     async fn list(&self, inbox: InboxKey, page: ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
@@ -302,6 +309,14 @@ impl Store for Embedded {
 
     async fn reap(&self, limit: usize, now: Timestamp) -> Result<Reaped, Unavailable> {
         self.commit(decide::Reap { limit, now }).await
+    }
+
+    async fn evict(&self, _retention: &Retention, _limit: usize, _now: Timestamp) -> Result<Evicted, Unavailable> {
+        Ok(Evicted::default())
+    }
+
+    async fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError> {
+        Ok(None)
     }
 
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {

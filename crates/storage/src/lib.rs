@@ -15,6 +15,6 @@ pub mod store;
 pub use bus::{Bus, Notice, Subscription};
 pub use embedded::{Embedded, EmbeddedConfig, OpenError, Recovery, Stamp};
 pub use store::{
-    AcceptError, Arrival, CreateError, Created, EmailPage, Idempotency, InboxPage, ListPage, NewEmail, NewInbox, Part,
-    ReadError, Reaped, Store, StoredEmail, SyncStatus, Unavailable, Usage,
+    AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, Idempotency, InboxPage, ListPage, NewEmail,
+    NewInbox, Part, ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, Unavailable, Usage,
 };

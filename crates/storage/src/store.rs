@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -41,11 +42,20 @@ pub trait Store: Send + Sync + fmt::Debug {
     ///
     /// Each gets the next commit sequence, in the order given; the answer holds them in that order.
     /// An email that is already stored is left as it is and keeps its sequence.
+    /// What is beyond a limit of [`Retention`] then goes in the same step, a bounded number of emails:
+    /// [`Store::evict`] removes what remains.
+    /// An email of this call goes only if the call alone brings an inbox more than [`Retention::max_emails`].
     ///
     /// # Errors
-    /// [`AcceptError::Gone`] if any inbox is retired or expired, [`AcceptError::NoRoom`] below the floor of free space,
-    /// [`AcceptError::Unavailable`]; nothing is stored then, or, for the last, perhaps: repeat with the same ids.
-    async fn accept(&self, emails: Vec<NewEmail>, now: Timestamp) -> Result<Vec<Arrival>, AcceptError>;
+    /// [`AcceptError::Gone`] if any inbox is retired or expired, [`AcceptError::TooLarge`],
+    /// [`AcceptError::NoRoom`] below the floor of free space, [`AcceptError::Unavailable`];
+    /// nothing is stored or removed then, or, for the last, perhaps: repeat with the same ids.
+    async fn accept(
+        &self,
+        emails: Vec<NewEmail>,
+        retention: &Retention,
+        now: Timestamp,
+    ) -> Result<Vec<Arrival>, AcceptError>;
 
     /// Emails of an inbox, newest first; empty for an inbox that is gone.
     ///
@@ -116,6 +126,14 @@ pub trait Store: Send + Sync + fmt::Debug {
     ///
     /// A backend may do less in one call, however large the limit: [`Reaped::more`] says whether to call again.
     async fn reap(&self, limit: usize, now: Timestamp) -> Result<Reaped, Unavailable>;
+
+    /// Removes up to `limit` emails that are beyond a limit of [`Retention`], with the reason `eviction`.
+    ///
+    /// A backend may do less in one call, however large the limit: [`Evicted::more`] says whether to call again.
+    async fn evict(&self, retention: &Retention, limit: usize, now: Timestamp) -> Result<Evicted, Unavailable>;
+
+    /// When the oldest email of a live inbox arrived: with [`Retention::max_age`] it is the next to go.
+    async fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError>;
 
     /// When the next live inbox expires.
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError>;
@@ -189,6 +207,29 @@ pub struct NewEmail {
     pub event: Option<Bytes>,
 }
 
+/// What a store keeps at most; beyond it the oldest emails go, with the reason `eviction`.
+///
+/// The oldest of an inbox is the one that was committed first: a clock that is set back does not make new mail old.
+/// The oldest of the store is the one, among these, with the earliest [`NewEmail::received_at`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Bytes over all live inboxes, counted as [`Usage::live_bytes`].
+    pub max_bytes: u64,
+    /// Emails of an inbox.
+    pub max_emails: u64,
+    /// Time since an email arrived; `None` for ever.
+    pub max_age: Option<Duration>,
+}
+
+impl Retention {
+    /// Everything stays until it is removed or its inbox ends.
+    pub const UNLIMITED: Self = Self {
+        max_bytes: u64::MAX,
+        max_emails: u64::MAX,
+        max_age: None,
+    };
+}
+
 /// A part of a stored email: opaque bytes to the store.
 ///
 /// Stores write the position of a variant to disk: new ones are appended.
@@ -214,6 +255,9 @@ pub enum AcceptError {
     /// An inbox is retired or expired.
     #[error("the inbox is gone")]
     Gone,
+    /// The content alone is larger than [`Retention::max_bytes`], whatever else would go.
+    #[error("the mail is larger than all that may be stored")]
+    TooLarge,
     /// The disk is below its floor of free space.
     #[error("there is no room")]
     NoRoom,
@@ -320,6 +364,15 @@ pub struct Reaped {
     /// Emails removed.
     pub emails: usize,
     /// Whether retired inboxes remain.
+    pub more: bool,
+}
+
+/// The outcome of [`Store::evict`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Evicted {
+    /// Emails removed.
+    pub emails: usize,
+    /// Whether emails beyond a limit remain.
     pub more: bool,
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, RemovalReason, Timestamp};
-use restante_storage::{Embedded, EmbeddedConfig, ListPage, NewEmail, NewInbox, Part, Stamp, Store};
+use restante_storage::{Embedded, EmbeddedConfig, ListPage, NewEmail, NewInbox, Part, Retention, Stamp, Store};
 use tokio::time::Instant;
 
 const ROUNDS: u64 = 10;
@@ -145,7 +145,10 @@ async fn write(store: Arc<Embedded>, load: Load, writer: u64) {
             .take(1 + usize::from(numbers.below(4) == 0))
             .map(new_email)
             .collect();
-        store.accept(emails.clone(), NOW).await.expect("the store takes mail");
+        store
+            .accept(emails.clone(), &Retention::UNLIMITED, NOW)
+            .await
+            .expect("the store takes mail");
         for (number, email) in emails.into_iter().enumerate() {
             say(&format!("stored {} {}", number as u64 + 2 * writer, email.id));
             stored.push((email.inbox, email.id));
@@ -174,7 +177,7 @@ async fn create_and_end(store: Arc<Embedded>) {
     loop {
         let inbox = create(&store, "brief").await;
         store
-            .accept(vec![new_email(&inbox)], NOW)
+            .accept(vec![new_email(&inbox)], &Retention::UNLIMITED, NOW)
             .await
             .expect("the store takes mail");
         end(&store, inbox.key).await;

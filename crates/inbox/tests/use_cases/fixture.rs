@@ -9,7 +9,7 @@ use restante_inbox::{
     Parser, Parts, Recipient, SealKeys,
 };
 use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
-use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
+use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -37,6 +37,7 @@ pub(crate) fn policy() -> InboxPolicy {
         email_auth_available: true,
         email_auth_default: false,
         hostname: "mx.restante.test".into(),
+        retention: Retention::UNLIMITED,
     }
 }
 

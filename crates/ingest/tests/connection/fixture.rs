@@ -10,7 +10,7 @@ use restante_inbox::{
 use restante_ingest::{Ingest, IngestLimits, IngestParts, connection};
 use restante_model::{Domain, Timestamp};
 use restante_smtp::SessionConfig;
-use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp};
+use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -153,6 +153,7 @@ fn policy() -> InboxPolicy {
         email_auth_available: true,
         email_auth_default: false,
         hostname: "mx.restante.test".into(),
+        retention: Retention::UNLIMITED,
     }
 }
 

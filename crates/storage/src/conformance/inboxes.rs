@@ -6,7 +6,7 @@ use restante_envelope::DecapsulationKey;
 use restante_model::{Inbox, InboxHash, InboxKey, InboxMode, RemovalReason};
 
 use super::{START, after_ms, create, deposit, ids, is_shown, plain_inbox, repeatable, request};
-use crate::{AcceptError, CreateError, Created, Store};
+use crate::{AcceptError, CreateError, Created, Retention, Store};
 
 /// Runs every rule of this group.
 pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
@@ -106,7 +106,9 @@ async fn expiry_is_exact(store: &dyn Store) {
     assert_eq!(store.arrivals(inbox.key, 0, 10, gone).await.unwrap(), []);
     assert!(!store.mark_read(inbox.key, id, gone).await.unwrap());
     assert!(store.mark_read(inbox.key, id, alive).await.unwrap());
-    let late = store.accept(vec![super::email(&inbox, "late")], gone).await;
+    let late = store
+        .accept(vec![super::email(&inbox, "late")], &Retention::UNLIMITED, gone)
+        .await;
     assert_eq!(late, Err(AcceptError::Gone));
     assert!(
         !store

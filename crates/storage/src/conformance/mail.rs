@@ -6,7 +6,7 @@ use bytes::Bytes;
 use restante_model::{EmailId, RemovalReason};
 
 use super::{START, after_ms, create, deposit, email, everything, ids, text};
-use crate::{AcceptError, ListPage, Part, Store};
+use crate::{AcceptError, ListPage, Part, Retention, Store};
 
 /// Runs every rule of this group.
 pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
@@ -36,7 +36,7 @@ async fn parts_come_back_as_they_were(store: &dyn Store) {
     ];
     new.event = Some(Bytes::from_static(b"sealed event"));
     let id = new.id;
-    store.accept(vec![new], START).await.unwrap();
+    store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
     let wanted = [Part::Raw, Part::Parsed, Part::Facts, Part::Metadata, Part::RawSignature];
     let found = store.email(inbox.key, id, &wanted, START).await.unwrap().unwrap();
     assert_eq!((found.id, found.received_at, found.is_read), (id, after_ms(7), false));
@@ -64,7 +64,7 @@ async fn an_email_tells_the_size_of_all_its_parts(store: &dyn Store) {
     // What is queued for webhooks is no part of the email.
     new.event = Some(Bytes::from_static(&[4; 10_000]));
     let id = new.id;
-    store.accept(vec![new], START).await.unwrap();
+    store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
     for wanted in [[].as_slice(), &[Part::Metadata], &[Part::Raw, Part::RawSignature]] {
         let found = store.email(inbox.key, id, wanted, START).await.unwrap().unwrap();
         assert_eq!(found.bytes, 3_210, "{wanted:?}");
@@ -88,10 +88,16 @@ async fn a_transaction_is_all_or_nothing(store: &dyn Store) {
     );
     store.retire(&[gone.key], RemovalReason::Manual, START).await.unwrap();
     let emails = [&first, &gone, &last].map(|inbox| email(inbox, "to all"));
-    assert_eq!(store.accept(emails.to_vec(), START).await, Err(AcceptError::Gone));
+    assert_eq!(
+        store.accept(emails.to_vec(), &Retention::UNLIMITED, START).await,
+        Err(AcceptError::Gone)
+    );
     assert_eq!(ids(store, &first, START).await, []);
     let emails = [&last, &first].map(|inbox| email(inbox, "to two"));
-    let arrivals = store.accept(emails.to_vec(), START).await.unwrap();
+    let arrivals = store
+        .accept(emails.to_vec(), &Retention::UNLIMITED, START)
+        .await
+        .unwrap();
     let told: Vec<_> = arrivals.iter().map(|arrival| (arrival.inbox, arrival.email)).collect();
     assert_eq!(told, emails.map(|email| (email.inbox, email.id)));
     assert_eq!(arrivals[1].sequence, arrivals[0].sequence + 1);
@@ -103,10 +109,16 @@ async fn a_repeated_accept_is_harmless(store: &dyn Store) {
     let inbox = create(store, "again").await;
     let new = email(&inbox, "the first");
     let mut other = email(&inbox, "the second");
-    let first = store.accept(vec![new.clone()], START).await.unwrap();
+    let first = store
+        .accept(vec![new.clone()], &Retention::UNLIMITED, START)
+        .await
+        .unwrap();
     other.id = new.id;
     // Also twice within one call.
-    let again = store.accept(vec![other.clone(), other.clone()], START).await.unwrap();
+    let again = store
+        .accept(vec![other.clone(), other.clone()], &Retention::UNLIMITED, START)
+        .await
+        .unwrap();
     assert_eq!(again, [first[0], first[0]]);
     let found = store
         .email(inbox.key, new.id, &[Part::Raw], START)
@@ -115,7 +127,10 @@ async fn a_repeated_accept_is_harmless(store: &dyn Store) {
         .unwrap();
     assert_eq!(text(&found, Part::Raw).as_deref(), Some("raw of the first"));
     let next = email(&inbox, "next");
-    let arrivals = store.accept(vec![next.clone(), next], START).await.unwrap();
+    let arrivals = store
+        .accept(vec![next.clone(), next], &Retention::UNLIMITED, START)
+        .await
+        .unwrap();
     assert_eq!(arrivals[0], arrivals[1]);
     assert_eq!(store.sync(inbox.key, START).await.unwrap().unwrap().email_count, 2);
     // Deleted mail does not come back.
@@ -125,7 +140,13 @@ async fn a_repeated_accept_is_harmless(store: &dyn Store) {
             .await
             .unwrap()
     );
-    assert_eq!(store.accept(vec![new.clone()], START).await.unwrap(), first);
+    assert_eq!(
+        store
+            .accept(vec![new.clone()], &Retention::UNLIMITED, START)
+            .await
+            .unwrap(),
+        first
+    );
     assert!(store.email(inbox.key, new.id, &[], START).await.unwrap().is_none());
 }
 
@@ -178,7 +199,7 @@ async fn pages_are_bounded_in_bytes(store: &dyn Store) {
     for _ in 0..5 {
         let mut new = email(&inbox, "ten bytes");
         new.parts = vec![(Part::Raw, Bytes::from_static(b"0123456789"))];
-        store.accept(vec![new], START).await.unwrap();
+        store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
     }
     for (max_bytes, rows) in [(0, 1), (9, 1), (10, 1), (19, 1), (20, 2), (49, 4), (50, 5)] {
         let page = ListPage {
@@ -294,6 +315,11 @@ async fn a_closed_store_is_unavailable(store: &dyn Store) {
     assert!(store.inbox(&inbox.address, START).await.is_err());
     assert!(store.email(inbox.key, id, &[], START).await.is_err());
     assert!(store.mark_read(inbox.key, id, START).await.is_err());
-    assert!(store.accept(vec![email(&inbox, "late")], START).await.is_err());
+    assert!(
+        store
+            .accept(vec![email(&inbox, "late")], &Retention::UNLIMITED, START)
+            .await
+            .is_err()
+    );
     store.close().await;
 }

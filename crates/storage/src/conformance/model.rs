@@ -7,7 +7,7 @@ use restante_model::{EmailId, Inbox, RemovalReason, Timestamp};
 
 use super::order::status_of;
 use super::{START, early_id, email, everything, is_shown, plain_inbox, repeatable, request};
-use crate::{AcceptError, Arrival, CreateError, Created, NewEmail, Part, Store, StoredEmail};
+use crate::{AcceptError, Arrival, CreateError, Created, NewEmail, Part, Retention, Store, StoredEmail};
 
 /// How long an idempotency key holds.
 const WINDOW_MS: u64 = 600_000;
@@ -178,7 +178,7 @@ impl Model {
     }
 
     async fn accept(&mut self, store: &dyn Store, emails: Vec<NewEmail>) {
-        let accepted = store.accept(emails.clone(), self.now).await;
+        let accepted = store.accept(emails.clone(), &Retention::UNLIMITED, self.now).await;
         let now = self.now;
         let is_live = |new: &NewEmail| {
             self.inboxes

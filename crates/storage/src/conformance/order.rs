@@ -6,7 +6,7 @@ use restante_envelope::digest::sha256;
 use restante_model::{EmailId, Inbox, RemovalReason};
 
 use super::{START, create, deposit, early_id, email, ids};
-use crate::{Store, SyncStatus};
+use crate::{Retention, Store, SyncStatus};
 
 /// Runs every rule of this group.
 pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
@@ -58,7 +58,7 @@ async fn the_hash_follows_every_change(store: &dyn Store) {
     // An id below those that are there.
     let mut late = email(&inbox, "made early, committed late");
     late.id = early;
-    store.accept(vec![late], START).await.unwrap();
+    store.accept(vec![late], &Retention::UNLIMITED, START).await.unwrap();
     assert_status(store, &inbox).await;
     for id in [stored[2], early, stored[4], stored[0]] {
         assert!(
@@ -89,7 +89,7 @@ async fn arrivals_come_in_commit_order(store: &dyn Store) {
     first.id = early_id();
     let mut expected = Vec::new();
     for new in [email(&inbox, "a"), email(&other, "b"), email(&inbox, "c"), first] {
-        let arrivals = store.accept(vec![new], START).await.unwrap();
+        let arrivals = store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
         expected.extend(arrivals.into_iter().filter(|arrival| arrival.inbox == inbox.key));
     }
     assert!(expected.is_sorted_by_key(|arrival| arrival.sequence));

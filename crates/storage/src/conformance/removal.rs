@@ -5,7 +5,7 @@ use std::sync::Arc;
 use restante_model::{Inbox, InboxKey, RemovalReason};
 
 use super::{START, after_ms, create, deposit, email, ids, is_shown, plain_inbox, request};
-use crate::{AcceptError, Created, Reaped, Store};
+use crate::{AcceptError, Created, Reaped, Retention, Store};
 
 /// Runs every rule of this group.
 pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
@@ -31,7 +31,9 @@ async fn a_retired_inbox_is_gone_at_once(store: &dyn Store) {
     assert_eq!(store.sync(inbox.key, START).await.unwrap(), None);
     assert_eq!(store.arrivals(inbox.key, 0, 10, START).await.unwrap(), []);
     assert_eq!(
-        store.accept(vec![email(&inbox, "late")], START).await,
+        store
+            .accept(vec![email(&inbox, "late")], &Retention::UNLIMITED, START)
+            .await,
         Err(AcceptError::Gone)
     );
     assert!(!store.mark_read(inbox.key, id, START).await.unwrap());
@@ -133,7 +135,7 @@ async fn reaping_goes_in_chunks(store: &dyn Store) {
 async fn no_limit_is_too_large_to_reap(store: &dyn Store) {
     let inbox = create(store, "large").await;
     let emails: Vec<_> = (0..600).map(|number| email(&inbox, &number.to_string())).collect();
-    store.accept(emails, START).await.unwrap();
+    store.accept(emails, &Retention::UNLIMITED, START).await.unwrap();
     store.retire(&[inbox.key], RemovalReason::Manual, START).await.unwrap();
     let mut reaped = store.reap(usize::MAX, START).await.unwrap();
     let (mut emails, mut calls) = (reaped.emails, 1);

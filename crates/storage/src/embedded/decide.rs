@@ -9,7 +9,7 @@ use super::index::{IndexError, Rows, inbox_key, row};
 use super::record::{Head, Record};
 use super::rows::{IdempotencyRow, key, signature_bit};
 use super::view::View;
-use crate::{AcceptError, Arrival, CreateError, NewEmail, NewInbox, Part, Reaped};
+use crate::{AcceptError, Arrival, CreateError, NewEmail, NewInbox, Part, Reaped, Retention};
 
 /// How long a repeated request is answered with what the first one made.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
@@ -133,6 +133,7 @@ fn is_live(view: &View<'_>, inbox: InboxKey, now: Timestamp) -> Result<bool, Ind
 /// [`crate::Store::accept`].
 pub(super) struct Accept {
     pub(super) emails: Vec<NewEmail>,
+    pub(super) retention: Retention,
     pub(super) now: Timestamp,
 }
 
@@ -152,6 +153,9 @@ impl Operation for Accept {
             if !is_live(view, email.inbox, self.now)? {
                 return Ok(Decision::nothing(Err(AcceptError::Gone)));
             }
+        }
+        if self.bytes() as u64 > self.retention.max_bytes {
+            return Ok(Decision::nothing(Err(AcceptError::TooLarge)));
         }
         if room.0 <= self.bytes() as u64 {
             return Ok(Decision::nothing(Err(AcceptError::NoRoom)));

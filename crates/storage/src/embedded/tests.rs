@@ -70,7 +70,7 @@ async fn what_was_stored_is_there_after_a_reopen() {
     assert!(matches!(store.create_inbox(new, now()).await, Ok(Created::New)));
     let sent = email(inbox, "hello");
     let id = sent.id;
-    let arrivals = store.accept(vec![sent], now()).await.unwrap();
+    let arrivals = store.accept(vec![sent], &Retention::UNLIMITED, now()).await.unwrap();
     assert_eq!(arrivals[0].sequence, 1);
     assert_eq!(store_content(&store, inbox, &address, id).await, "hello");
     store.close().await;

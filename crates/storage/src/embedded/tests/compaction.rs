@@ -13,6 +13,7 @@ use super::faults::{self, CrashPoint, Fault};
 use super::model::{churn, runtime};
 use super::trouble::available_again;
 use super::*;
+use crate::Retention;
 use crate::conformance::model::{Model, Step};
 use crate::conformance::{START, create, deposit, email, everything, ids, is_shown, plain_inbox, request, text};
 use crate::embedded::log::{segment_numbers, segment_path};
@@ -220,7 +221,7 @@ async fn the_log_takes_little_more_than_twice_what_is_live() {
         }
         for (number, new) in refill(&inboxes, round).into_iter().enumerate() {
             let (inbox, id) = (new.inbox, new.id);
-            store.accept(vec![new], START).await.unwrap();
+            store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
             // Half of it goes as it comes; of the inbox that lasts, nearly all.
             if (number / 4) % 2 == 0 || (number % 4 == 0 && number % 40 != 4) {
                 assert_eq!(
@@ -454,7 +455,7 @@ async fn a_move_that_fails_is_made_again() {
             kept.push(loop {
                 let new = email(&inbox, "kept");
                 let id = new.id;
-                if store.accept(vec![new], START).await.is_ok() {
+                if store.accept(vec![new], &Retention::UNLIMITED, START).await.is_ok() {
                     break id;
                 }
                 available_again(&store).await;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::Retention;
 use crate::conformance::order::status_of;
 use crate::conformance::{START, create, email, everything, is_shown, plain_inbox, request};
 
@@ -13,7 +14,7 @@ const BETWEEN: usize = 3000;
 async fn deposit_at(store: &Embedded, inbox: &Inbox, first_byte: u8) -> EmailId {
     let new = email_at(inbox, first_byte);
     let id = new.id;
-    store.accept(vec![new], START).await.unwrap();
+    store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
     id
 }
 
@@ -48,7 +49,7 @@ async fn a_list_is_a_state_that_was() {
     let store = Arc::new(Embedded::open(&config(dir.path())).unwrap());
     let inbox = create(&*store, "busy").await;
     let between = (0..BETWEEN).map(|_| email_at(&inbox, 2)).collect();
-    store.accept(between, START).await.unwrap();
+    store.accept(between, &Retention::UNLIMITED, START).await.unwrap();
     let low = deposit_at(&store, &inbox, 1).await;
     let is_done = Arc::new(AtomicBool::new(false));
     let swinging =

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
+use crate::Retention;
 use crate::conformance::{START, create, deposit, email, everything, ids, text};
 use crate::embedded::frame::{FILE_HEADER, Frame, Salt};
 use crate::embedded::log::segment_path;
@@ -29,7 +30,7 @@ async fn filled() -> Filled {
     let inboxes = [create(&store, "one").await, create(&store, "two").await];
     let kept = deposit(&store, &inboxes[0], "kept").await;
     let emails = inboxes.iter().map(|inbox| email(inbox, "torn")).collect();
-    store.accept(emails, START).await.unwrap();
+    store.accept(emails, &Retention::UNLIMITED, START).await.unwrap();
     store.close().await;
     drop(store);
     let segments = segments_dir(&config.path);
@@ -173,7 +174,7 @@ async fn an_index_of_another_log_is_made_anew() {
     let (filled, other) = (filled().await, filled().await);
     let store = other.open(&other.content).unwrap();
     let long = email(&other.inboxes[0], &"long".repeat(1000));
-    store.accept(vec![long], START).await.unwrap();
+    store.accept(vec![long], &Retention::UNLIMITED, START).await.unwrap();
     store.close().await;
     drop(store);
     let restored = fs::read(&other.log).unwrap();
@@ -254,7 +255,7 @@ async fn mail_that_looks_like_records_does_not_mislead() {
     let near = [near.encode(Salt([0; 8]), &head).as_slice(), &head].concat();
     let mut tricky = email(&filled.inboxes[1], "tricky");
     tricky.parts = vec![(Part::Raw, [forged, near].concat().repeat(2_000).into())];
-    store.accept(vec![tricky], START).await.unwrap();
+    store.accept(vec![tricky], &Retention::UNLIMITED, START).await.unwrap();
     drop(store);
     let mut log = fs::read(&filled.log).unwrap();
     log.pop();

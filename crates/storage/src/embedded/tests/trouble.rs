@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::faults::{self, Fault};
 use super::*;
+use crate::Retention;
 use crate::conformance::{START, create, deposit, email, ids, is_shown};
 
 pub(super) async fn available_again(store: &Embedded) {
@@ -27,7 +28,7 @@ async fn a_failed_group_is_unknown_and_the_store_goes_on() {
         let before = deposit(&store, &inbox, "before").await;
         faults::set(&config.path, fault, 1);
         let lost = email(&inbox, &"lost".repeat(1000));
-        let refused = store.accept(vec![lost.clone()], START).await;
+        let refused = store.accept(vec![lost.clone()], &Retention::UNLIMITED, START).await;
         assert_eq!(refused, Err(AcceptError::Unavailable(Unavailable)), "{fault:?}");
         available_again(&store).await;
         // The index failed after the sync: the mail is kept, though the sender does not know.
@@ -38,7 +39,10 @@ async fn a_failed_group_is_unknown_and_the_store_goes_on() {
         };
         assert_eq!(ids(&store, &inbox, START).await, kept, "{fault:?}");
         assert!(is_shown(&store, &inbox, START).await);
-        let repeated = store.accept(vec![lost.clone()], START).await.unwrap();
+        let repeated = store
+            .accept(vec![lost.clone()], &Retention::UNLIMITED, START)
+            .await
+            .unwrap();
         assert_eq!(repeated[0].sequence, 2, "{fault:?}");
         let after = deposit(&store, &inbox, "after").await;
         drop(store);
@@ -76,7 +80,12 @@ async fn a_store_in_trouble_can_be_closed_and_dropped() {
         let inbox = create(&store, "stuck").await;
         faults::set(&config.path, Fault::Reopen, usize::MAX);
         faults::set(&config.path, Fault::Write, 1);
-        assert!(store.accept(vec![email(&inbox, "lost")], START).await.is_err());
+        assert!(
+            store
+                .accept(vec![email(&inbox, "lost")], &Retention::UNLIMITED, START)
+                .await
+                .is_err()
+        );
         if closes {
             store.close().await;
         }
@@ -99,7 +108,10 @@ async fn below_the_floor_of_free_space_mail_is_refused_and_deletes_work() {
     let mut empty = email(&inbox, "of no size");
     empty.parts.clear();
     for new in [email(&inbox, "late"), empty] {
-        assert_eq!(store.accept(vec![new], START).await, Err(AcceptError::NoRoom));
+        assert_eq!(
+            store.accept(vec![new], &Retention::UNLIMITED, START).await,
+            Err(AcceptError::NoRoom)
+        );
     }
     assert!(store.is_available());
     assert!(
@@ -110,7 +122,9 @@ async fn below_the_floor_of_free_space_mail_is_refused_and_deletes_work() {
     );
     assert_eq!(store.retire(&[inbox.key], RemovalReason::Manual, START).await, Ok(1));
     assert_eq!(
-        store.accept(vec![email(&inbox, "late")], START).await,
+        store
+            .accept(vec![email(&inbox, "late")], &Retention::UNLIMITED, START)
+            .await,
         Err(AcceptError::Gone)
     );
 }
