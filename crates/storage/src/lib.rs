@@ -3,7 +3,7 @@
 //! A method of [`Store`] is an operation of the domain and one atomic, durable step.
 //! The crate knows nothing of SMTP, HTTP, JSON or sealing: the parts of an email are opaque bytes to it.
 //!
-//! Modules, in reading order: [`store`], [`bus`], [`embedded`], `conformance` (with the feature of that name, for the tests of a backend).
+//! Modules, in reading order: [`store`], [`bus`], [`embedded`], [`transfer`], `conformance` (with the feature of that name, for the tests of a backend).
 
 pub mod bus;
 #[cfg(any(test, feature = "conformance"))]
@@ -11,6 +11,7 @@ pub mod bus;
 pub mod conformance;
 pub mod embedded;
 pub mod store;
+pub mod transfer;
 
 pub use bus::{Bus, Notice, Subscription};
 pub use embedded::{Embedded, EmbeddedConfig, OpenError, Recovery, Stamp};

@@ -1,0 +1,307 @@
+//! What goes out comes back, and what is not whole does not.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use restante_envelope::DecapsulationKey;
+use restante_model::{Inbox, InboxMode};
+
+use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, Writer};
+use super::*;
+use crate::conformance::{START, after_ms, create, email, everything, plain_inbox, request};
+use crate::{Embedded, EmbeddedConfig, Part, Retention, Stamp, Store, StoredEmail};
+
+fn stamp() -> Stamp {
+    let text = str::to_owned;
+    Stamp {
+        profile: text("service"),
+        signing_key: text("one"),
+        event_key: text("two"),
+        seal_mac_key: text("three"),
+    }
+}
+
+fn open(dir: &tempfile::TempDir) -> Embedded {
+    Embedded::open(&EmbeddedConfig::new(dir.path().join("store"), stamp())).unwrap()
+}
+
+fn exporting() -> Exporting {
+    Exporting {
+        stamp: stamp(),
+        now: after_ms(1),
+        damaged: Damaged::Stops,
+    }
+}
+
+async fn exported(store: &dyn Store) -> (Vec<u8>, Totals) {
+    let mut stream = Vec::new();
+    let (totals, left_out) = export(store, &mut stream, &exporting(), |_| ()).await.unwrap();
+    assert_eq!(left_out, 0);
+    (stream, totals)
+}
+
+async fn imported(store: &dyn Store, stream: &[u8]) -> Result<Totals, ImportError> {
+    Import::begin(stream)?.fill(store, |_| ()).await
+}
+
+/// All that a store shows of an inbox, in an order that does not depend on ids.
+async fn shown(store: &dyn Store, inbox: &Inbox) -> String {
+    let found = store.inbox(&inbox.address, START).await.unwrap().unwrap();
+    let arrivals = store.arrivals(found.key, 0, 1000, START).await.unwrap();
+    let order: Vec<_> = arrivals.iter().map(|arrival| arrival.email).collect();
+    let parts = [
+        Part::Metadata,
+        Part::Facts,
+        Part::Raw,
+        Part::Parsed,
+        Part::ParsedSignature,
+        Part::RawSignature,
+    ];
+    let emails: Vec<StoredEmail> = store.list(found.key, everything(&parts), START).await.unwrap().emails;
+    format!("{found:?} {order:?} {emails:?}")
+}
+
+/// A plain inbox with emails whose ids are not in the order of their arrival, one read; an encrypted one with a
+/// signature; an empty one; one that has expired.
+async fn filled(store: &dyn Store) -> Vec<Inbox> {
+    let plain = create(store, "plain").await;
+    let mut emails: Vec<_> = (0..300).map(|n| email(&plain, &format!("{n}"))).collect();
+    emails.reverse();
+    for email in emails {
+        store.accept(vec![email], &Retention::UNLIMITED, START).await.unwrap();
+    }
+    let some = store.arrivals(plain.key, 7, 1, START).await.unwrap()[0].email;
+    assert!(store.mark_read(plain.key, some, START).await.unwrap());
+    let mut sealed = plain_inbox("sealed", 3_600_000);
+    let key = DecapsulationKey::generate().encapsulation_key().clone();
+    sealed.mode = InboxMode::Encrypted { key };
+    store.create_inbox(request(&sealed), START).await.unwrap();
+    let mut new = email(&sealed, "s");
+    new.parts.push((Part::Parsed, Bytes::from(vec![7; 100_000])));
+    let id = new.id;
+    store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
+    let signature = Bytes::from_static(b"signature");
+    let signed = store
+        .attach(sealed.key, id, Part::ParsedSignature, signature, START)
+        .await;
+    assert!(signed.unwrap());
+    let empty = create(store, "empty").await;
+    let short = plain_inbox("short", 1);
+    store.create_inbox(request(&short), START).await.unwrap();
+    vec![plain, sealed, empty]
+}
+
+#[tokio::test]
+async fn what_a_store_shows_another_one_shows_after_the_move() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (from, to) = (open(&from), open(&to));
+    let inboxes = filled(&from).await;
+    let (stream, totals) = exported(&from).await;
+    assert_eq!(
+        (totals.inboxes, totals.emails),
+        (3, 301),
+        "what has expired stays behind"
+    );
+    assert_eq!(imported(&to, &stream).await.unwrap(), totals);
+    for inbox in &inboxes {
+        assert_eq!(shown(&to, inbox).await, shown(&from, inbox).await);
+    }
+    assert_eq!(exported(&to).await.0, stream, "and its export is the same");
+    assert!(matches!(imported(&to, &stream).await, Err(ImportError::NotEmpty)));
+}
+
+#[tokio::test]
+async fn a_damaged_email_ends_an_export_or_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let inbox = create(&store, "bob").await;
+    let ids = [b"first-of-bob", b"other-of-bob"].map(|raw| {
+        let mut new = email(&inbox, "");
+        new.parts = vec![(Part::Raw, Bytes::from_static(raw))];
+        new
+    });
+    let damaged = ids[0].id;
+    store.accept(ids.to_vec(), &Retention::UNLIMITED, START).await.unwrap();
+    let segment = dir.path().join("store/segments/00000001.log");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.windows(12).position(|window| window == b"first-of-bob").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+
+    let error = export(&store, Vec::new(), &exporting(), |_| ()).await.unwrap_err();
+    let expected = format!("the email {damaged} of bob@restante.test is damaged");
+    assert_eq!(error.to_string(), expected);
+    let damaged = Damaged::LeftOut;
+    let exporting = Exporting { damaged, ..exporting() };
+    let (totals, left_out) = export(&store, Vec::new(), &exporting, |_| ()).await.unwrap();
+    assert_eq!((totals.emails, left_out), (1, 1));
+}
+
+/// A stream of a few entries.
+fn small_stream() -> Vec<u8> {
+    let email = EmailEntry {
+        id: [1; 16],
+        received_at: 1,
+        is_read: true,
+        parts: vec![(Part::Raw, Bytes::from_static(b"hello"))],
+    };
+    let (first, second) = (email.clone(), EmailEntry { id: [2; 16], ..email });
+    let begin = Entry::Begin(Begin::new(&stamp(), 1));
+    written(&[
+        begin,
+        Entry::Email(first),
+        Entry::Email(second),
+        Entry::End(Totals::default()),
+    ])
+}
+
+fn written(entries: &[Entry]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    let mut writer = Writer::new(&mut stream).unwrap();
+    for entry in entries {
+        writer.put(entry).unwrap();
+    }
+    writer.finish().unwrap();
+    stream
+}
+
+/// The entries up to the end, which must be there.
+fn read(stream: &[u8]) -> Result<Vec<Entry>, StreamError> {
+    let mut reader = Reader::new(stream)?;
+    let mut entries = Vec::new();
+    while !matches!(entries.last(), Some(Entry::End(_))) {
+        entries.push(reader.next()?);
+    }
+    Ok(entries)
+}
+
+/// The stream as version 1 has it: this test fails when it changes without a new version.
+#[test]
+fn the_stream_is_pinned() {
+    let inbox = InboxEntry {
+        key: [1; 16],
+        address: "a@b".to_owned(),
+        hash: [2; 32],
+        client_key: Some(Bytes::from_static(b"key")),
+        email_auth: true,
+        created_at: 1,
+        expires_at: 300,
+    };
+    let email = EmailEntry {
+        id: [3; 16],
+        received_at: 128,
+        is_read: true,
+        parts: vec![(Part::Raw, Bytes::from_static(b"hi"))],
+    };
+    let totals = Totals {
+        inboxes: 1,
+        emails: 1,
+        bytes: 2,
+    };
+    let begin = Begin::new(&stamp(), 300);
+    let stream = written(&[
+        Entry::Begin(begin),
+        Entry::Inbox(inbox),
+        Entry::Email(email),
+        Entry::End(totals),
+    ]);
+    let entries = [
+        "190000007adec456eda43ced00ac020773657276696365036f6e650374776f057468726565",
+        "3e000000920584f093429882010101010101010101010101010101010103614062020202020202020202020202020202020202020202020202020202020202020201036b65790101ac02",
+        "19000000e540ffba613beea802030303030303030303030303030303038001010102026869",
+        "04000000c88329832b8129e803010102",
+    ];
+    let expected = format!("727374455850525401000000{}", entries.concat());
+    let bytes = |at: usize| u8::from_str_radix(&expected[at..at + 2], 16).unwrap();
+    assert_eq!(stream, (0..expected.len()).step_by(2).map(bytes).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_stream_that_is_cut_short_anywhere_is_told() {
+    let stream = small_stream();
+    assert_eq!(read(&stream).unwrap().len(), 4);
+    for end in 0..stream.len() {
+        let error = read(&stream[..end]).unwrap_err();
+        let is_told = match error {
+            StreamError::NotAnExport => end < 12,
+            StreamError::CutShort { offset } => offset == end as u64,
+            _ => false,
+        };
+        assert!(is_told, "{end}: {error}");
+    }
+}
+
+#[test]
+fn a_stream_with_a_wrong_byte_anywhere_is_told() {
+    let stream = small_stream();
+    for at in 0..stream.len() {
+        let mut spoiled = stream.clone();
+        spoiled[at] ^= 0x10;
+        let error = read(&spoiled).unwrap_err();
+        let is_told = match error {
+            StreamError::NotAnExport => at < 8,
+            StreamError::Version { .. } => (8..12).contains(&at),
+            StreamError::Damaged { offset } => at >= 12 && offset <= at as u64,
+            _ => false,
+        };
+        assert!(is_told, "{at}: {error}");
+    }
+}
+
+#[test]
+fn entries_that_are_lost_or_exchanged_are_told() {
+    let one = |entries: &[Entry]| written(entries).split_off(12);
+    let entries = read(&small_stream()).unwrap();
+    let whole = small_stream();
+    let lengths = (1..=4).map(|count| one(&entries[..count]).len()).collect::<Vec<_>>();
+    let part = |from: usize, to: usize| {
+        let start = if from == 0 { 0 } else { 12 + lengths[from - 1] };
+        &whole[start..12 + lengths[to - 1]]
+    };
+    for spoiled in [
+        [part(0, 1), part(2, 4)].concat(),
+        [part(0, 1), part(2, 3), part(1, 2), part(3, 4)].concat(),
+        [part(0, 2), part(1, 2), part(2, 4)].concat(),
+    ] {
+        assert!(matches!(read(&spoiled), Err(StreamError::Damaged { .. })));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_not_imported() {
+    let email = Entry::Email(EmailEntry {
+        id: [1; 16],
+        received_at: 1,
+        is_read: false,
+        parts: Vec::new(),
+    });
+    let begin = || Entry::Begin(Begin::new(&stamp(), 1));
+    let one_email = Totals {
+        emails: 1,
+        ..Totals::default()
+    };
+    let end = |totals| Entry::End(totals);
+    for (entries, what) in [
+        (vec![end(Totals::default())], "no beginning"),
+        (vec![begin(), begin()], "a second beginning"),
+        (vec![begin(), email, end(one_email)], "an email without an inbox"),
+        (vec![begin(), end(one_email)], "other totals than entries"),
+        (
+            vec![begin(), end(Totals::default()), end(Totals::default())],
+            "more after the end",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let error = imported(&open(&dir), &written(&entries)).await.unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_stream_makes_the_reader_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), is_ours: bool) {
+        if is_ours {
+            bytes.splice(..0, written(&[]));
+        }
+        let _ = read(&bytes);
+    }
+}
