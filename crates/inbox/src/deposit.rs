@@ -237,7 +237,7 @@ impl Inboxes {
         ]
     }
 
-    /// The metadata is signed at once, since streams and lists show it; the others are signed when first read.
+    /// Nothing is signed here: that is most of the cost of a sealed mail, and needs no plaintext (docs/adr/0002).
     ///
     /// Each plaintext is written straight into the buffer that it is encrypted in, which is as large as it will be: a
     /// buffer that grows is in memory twice. The parsed content comes first, so that what was decoded for it is gone
@@ -251,8 +251,7 @@ impl Inboxes {
     ) -> Vec<(Part, Bytes)> {
         let (profile, keys) = (self.policy().profile, &self.shared.keys);
         let metadata = content::metadata(profile, id, &message.summary, &facts.session);
-        let sealed = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
-        let signature = sealed.sign(profile, PayloadPart::Metadata, &keys.signing);
+        let metadata = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
         let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
         let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
             let parsed = content::parsed_content(self.shared.parser.parse(message.raw), facts.auth);
@@ -268,7 +267,7 @@ impl Inboxes {
                 .expect("memory can be written");
         });
         vec![
-            (Part::Metadata, parts::signed_to_bytes(&signature, &sealed)),
+            (Part::Metadata, unsigned(PayloadPart::Metadata, metadata)),
             (Part::Parsed, unsigned(PayloadPart::Parsed, parsed)),
             (Part::Raw, unsigned(PayloadPart::Raw, raw)),
         ]

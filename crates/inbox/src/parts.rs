@@ -2,11 +2,11 @@
 //!
 //! | Part | Plain inbox | Encrypted inbox |
 //! |---|---|---|
-//! | `Metadata` | JSON | signature (3309) ‖ sealed |
+//! | `Metadata` | JSON | sealed JSON ‖ MAC (32) |
 //! | `Facts` | JSON of session facts and authentication results | – |
 //! | `Raw` | the message as received | sealed base64 text of the message ‖ MAC (32) |
 //! | `Parsed` | – (made from `Raw` when read) | sealed JSON ‖ MAC (32) |
-//! | `ParsedSignature`, `RawSignature` | – | signature (3309), made when first read |
+//! | `MetadataSignature`, `ParsedSignature`, `RawSignature` | – | signature (3309), made when first read |
 
 use bytes::Bytes;
 use restante_envelope::digest::{ct_eq, hmac_sha256, sha256};
@@ -40,24 +40,8 @@ impl Facts {
     }
 }
 
-pub(crate) fn signed_to_bytes(signature: &Signature, sealed: &Sealed) -> Bytes {
-    let mut bytes = Vec::with_capacity(signature.as_bytes().len() + sealed.as_bytes().len());
-    bytes.extend_from_slice(signature.as_bytes());
-    bytes.extend_from_slice(sealed.as_bytes());
-    bytes.into()
-}
-
-pub(crate) fn signed_from_bytes(bytes: &Bytes) -> Result<(Signature, Sealed), Damaged> {
-    let (signature, sealed) = bytes.split_at_checked(Signature::LEN).ok_or(Damaged)?;
-    Ok((signature_from_bytes(signature)?, sealed_from_bytes(sealed)?))
-}
-
 pub(crate) fn signature_from_bytes(bytes: &[u8]) -> Result<Signature, Damaged> {
     Signature::parse(bytes).ok_or(Damaged)
-}
-
-fn sealed_from_bytes(bytes: &[u8]) -> Result<Sealed, Damaged> {
-    Sealed::from_bytes(bytes).map_err(|_| Damaged)
 }
 
 /// Guards a part against change on disk until it is signed: nothing whose MAC fails is ever signed.
@@ -78,7 +62,7 @@ pub(crate) fn unsigned_from_bytes(
     if !ct_eq(mac, &part_mac(mac_key, email, part, sealed)) {
         return Err(Damaged);
     }
-    sealed_from_bytes(sealed)
+    Sealed::from_bytes(sealed).map_err(|_| Damaged)
 }
 
 /// HMAC-SHA-256 over the email's id, the SHA-256 of the sealed bytes, and the part's name: no part can stand in for

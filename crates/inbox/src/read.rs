@@ -226,7 +226,8 @@ impl Inboxes {
 
     /// What the live stream shows of an email; `None` if it was deleted meanwhile.
     pub(crate) async fn headline(&self, inbox: &Inbox, id: EmailId) -> Result<Option<Content>, ReadError> {
-        match self.store().email(inbox.key, id, &[Part::Metadata], self.now()).await? {
+        let parts = wanted_parts(inbox, false);
+        match self.store().email(inbox.key, id, &parts, self.now()).await? {
             Some(email) => Ok(Some(self.content(inbox, &email, false).await?)),
             None => Ok(None),
         }

@@ -92,7 +92,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Marks an email as read; `false` if there is no such email.
     async fn mark_read(&self, inbox: InboxKey, email: EmailId, now: Timestamp) -> Result<bool, Unavailable>;
 
-    /// Adds a signature part ([`Part::ParsedSignature`] or [`Part::RawSignature`]) to an email.
+    /// Adds a signature part (one of [`Part::SIGNATURES`]) to an email.
     ///
     /// The first one stays; `false` if there is no such email.
     async fn attach(
@@ -235,7 +235,7 @@ impl Retention {
 /// Stores write the position of a variant to disk: new ones are appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Part {
-    /// What a list shows: JSON, or sealed and signed.
+    /// What a list shows: JSON, or sealed.
     Metadata,
     /// Session facts and authentication results; plain inboxes only.
     Facts,
@@ -247,6 +247,13 @@ pub enum Part {
     ParsedSignature,
     /// The signature over the sealed message, made when it is first read.
     RawSignature,
+    /// The signature over the sealed metadata, made when it is first listed.
+    MetadataSignature,
+}
+
+impl Part {
+    /// The parts that an email does not come with: they are attached later.
+    pub const SIGNATURES: [Self; 3] = [Self::ParsedSignature, Self::RawSignature, Self::MetadataSignature];
 }
 
 /// Why mail was not accepted.

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use restante_envelope::{DecapsulationKey, SealedPayload, WireProfile};
+use restante_envelope::{DecapsulationKey, SealedPayload, Signature, WireProfile};
 use restante_inbox::{Content, DepositError, ListRequest, Source};
 use serde_json::Value;
 
@@ -57,6 +57,37 @@ async fn every_part_opens_and_keeps_its_signature() {
     assert_eq!(
         serde_json::to_string(&again).unwrap(),
         serde_json::to_string(&parsed).unwrap()
+    );
+}
+
+#[tokio::test]
+async fn metadata_is_signed_once_whoever_asks_first() {
+    let fixture = Fixture::new();
+    let (inbox, key) = fixture.create_encrypted("bob@restante.test").await;
+    let mut watch = fixture.inboxes.watch(&[inbox.hash], None).await.unwrap();
+    let id = fixture.deposit(&[&inbox], MESSAGE).await[0];
+
+    let at_arrival = fixture.inboxes.stored_bytes(&inbox, id).await.unwrap();
+    let metadata = |content| match content {
+        Content::Sealed { metadata, .. } => metadata,
+        Content::Plain { .. } => panic!("a sealed email"),
+    };
+    let streamed = metadata(watch.next().await.unwrap().content);
+    let opened: Value = serde_json::from_slice(&open(&fixture, &streamed, &key)).unwrap();
+    assert_eq!(opened["subject"], "Grüße");
+    let signed = fixture.inboxes.stored_bytes(&inbox, id).await.unwrap();
+    assert_eq!(signed - at_arrival, Signature::LEN as u64, "arrival signs nothing");
+    let request = ListRequest {
+        before: None,
+        limit: 10,
+        include_content: false,
+    };
+    let list = fixture.inboxes.list(&inbox, &request).await.unwrap();
+    let listed = metadata(list.emails[0].content.clone());
+    // Signing is hedged: two signatures of the same bytes differ.
+    assert_eq!(
+        serde_json::to_string(&listed).unwrap(),
+        serde_json::to_string(&streamed).unwrap()
     );
 }
 

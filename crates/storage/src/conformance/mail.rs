@@ -69,13 +69,13 @@ async fn an_email_tells_the_size_of_all_its_parts(store: &dyn Store) {
         let found = store.email(inbox.key, id, wanted, START).await.unwrap().unwrap();
         assert_eq!(found.bytes, 3_210, "{wanted:?}");
     }
-    for part in [Part::ParsedSignature, Part::RawSignature, Part::RawSignature] {
+    for part in [Part::SIGNATURES, Part::SIGNATURES].concat() {
         let signature = Bytes::from_static(&[5; 3_309]);
         assert!(store.attach(inbox.key, id, part, signature, START).await.unwrap());
     }
     store.mark_read(inbox.key, id, START).await.unwrap();
     let found = store.email(inbox.key, id, &[], START).await.unwrap().unwrap();
-    assert_eq!(found.bytes, 3_210 + 2 * 3_309);
+    assert_eq!(found.bytes, 3_210 + 3 * 3_309);
     let page = store.list(inbox.key, everything(&[]), START).await.unwrap();
     assert_eq!(page.emails[0].bytes, found.bytes);
 }
@@ -240,10 +240,17 @@ async fn the_first_signature_stays(store: &dyn Store) {
     assert!(attach(Part::RawSignature, "first").await.unwrap());
     assert!(attach(Part::RawSignature, "second").await.unwrap());
     assert!(attach(Part::ParsedSignature, "other").await.unwrap());
-    let wanted = [Part::ParsedSignature, Part::RawSignature, Part::Raw];
+    assert!(attach(Part::MetadataSignature, "third").await.unwrap());
+    let wanted = [
+        Part::ParsedSignature,
+        Part::RawSignature,
+        Part::MetadataSignature,
+        Part::Raw,
+    ];
     let found = store.email(inbox.key, id, &wanted, START).await.unwrap().unwrap();
     assert_eq!(text(&found, Part::RawSignature).as_deref(), Some("first"));
     assert_eq!(text(&found, Part::ParsedSignature).as_deref(), Some("other"));
+    assert_eq!(text(&found, Part::MetadataSignature).as_deref(), Some("third"));
     assert_eq!(text(&found, Part::Raw).as_deref(), Some("raw of mail"));
     let page = store
         .list(inbox.key, everything(&[Part::RawSignature]), START)

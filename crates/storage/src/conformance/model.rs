@@ -12,7 +12,13 @@ use crate::{AcceptError, Arrival, CreateError, Created, NewEmail, Part, Retentio
 /// How long an idempotency key holds.
 const WINDOW_MS: u64 = 600_000;
 /// The parts that are compared.
-const PARTS: [Part; 4] = [Part::Metadata, Part::Raw, Part::ParsedSignature, Part::RawSignature];
+const PARTS: [Part; 5] = [
+    Part::Metadata,
+    Part::Raw,
+    Part::ParsedSignature,
+    Part::RawSignature,
+    Part::MetadataSignature,
+];
 
 /// One operation. Numbers choose among what there is, modulo how much there is.
 #[derive(Debug, Clone)]
@@ -34,8 +40,8 @@ pub enum Step {
     AcceptAgain(usize),
     /// An email is marked as read.
     MarkRead(usize),
-    /// A signature is attached: the raw one if `true`.
-    Attach(usize, bool),
+    /// A signature is attached: which of [`Part::SIGNATURES`] comes second.
+    Attach(usize, usize),
     /// An email is deleted.
     Delete(usize),
     /// An inbox is retired.
@@ -110,7 +116,7 @@ impl Model {
                 }
             }
             Step::MarkRead(number) => self.mark_read(store, *number).await,
-            Step::Attach(number, is_raw) => self.attach(store, *number, *is_raw).await,
+            Step::Attach(number, part) => self.attach(store, *number, *part).await,
             Step::Delete(number) => self.delete(store, *number).await,
             Step::Retire(number) => self.retire(store, *number).await,
             Step::RetireExpired(limit) => self.retire_expired(store, *limit).await,
@@ -242,16 +248,12 @@ impl Model {
         }
     }
 
-    async fn attach(&mut self, store: &dyn Store, number: usize, is_raw: bool) {
+    async fn attach(&mut self, store: &dyn Store, number: usize, part: usize) {
         let now = self.now;
         let Some((life, id)) = self.pick_mail(number) else {
             return;
         };
-        let part = if is_raw {
-            Part::RawSignature
-        } else {
-            Part::ParsedSignature
-        };
+        let part = Part::SIGNATURES[part % Part::SIGNATURES.len()];
         let signature = Bytes::from(format!("signature at {now}"));
         let attached = store
             .attach(life.inbox.key, id, part, signature.clone(), now)

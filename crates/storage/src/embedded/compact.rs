@@ -353,7 +353,7 @@ impl Compactor {
         let head = Head::MailStored(head);
         let blobs = self.read_blobs(&head, place)?;
         let mut signatures = Vec::new();
-        for part in [Part::ParsedSignature, Part::RawSignature] {
+        for part in Part::SIGNATURES {
             if let Some(row) = index.signature(inbox, email, part)? {
                 let read = self.shared.segments.read(row.blob());
                 signatures.push((part, read.map_err(|error| stopped(error, place))?));

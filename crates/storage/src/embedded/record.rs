@@ -245,7 +245,7 @@ mod tests {
     use super::super::frame::HEAD_MAX;
     use super::*;
 
-    /// A record as format 2 has it: this test fails when the format changes without a new version.
+    /// A record as format 3 has it: this test fails when the format changes without a new version.
     #[test]
     fn the_format_is_pinned() {
         let key = Blob {

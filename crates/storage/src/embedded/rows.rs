@@ -209,7 +209,7 @@ pub(super) struct MailRow {
     pub(super) is_read: bool,
     /// The record that marked it as read; none if the record of the email says so itself.
     pub(super) read_mark: Option<Place>,
-    /// Which signatures have been attached: bit 0 parsed, bit 1 raw.
+    /// Which signatures have been attached: bit 0 parsed, bit 1 raw, bit 2 metadata.
     pub(super) signatures: u8,
     /// Bytes of all parts, attached signatures among them.
     pub(super) bytes: u64,
@@ -263,6 +263,7 @@ pub(super) fn signature_bit(part: Part) -> u8 {
     match part {
         Part::ParsedSignature => 1,
         Part::RawSignature => 2,
+        Part::MetadataSignature => 4,
         Part::Metadata | Part::Facts | Part::Raw | Part::Parsed => 0,
     }
 }

@@ -11,13 +11,14 @@ use crate::{Part, ReadError, Stamp, Store, StoredEmail};
 const PAGE: usize = 256;
 
 /// Every part that an email may have.
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     Part::Metadata,
     Part::Facts,
     Part::Raw,
     Part::Parsed,
     Part::ParsedSignature,
     Part::RawSignature,
+    Part::MetadataSignature,
 ];
 
 /// How a store is exported.

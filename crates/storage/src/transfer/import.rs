@@ -203,10 +203,7 @@ impl<R: Read> Filling<'_, R> {
 
 /// Whether a part is added to an email after its arrival.
 fn is_added(part: Part) -> bool {
-    match part {
-        Part::ParsedSignature | Part::RawSignature => true,
-        Part::Metadata | Part::Facts | Part::Raw | Part::Parsed => false,
-    }
+    Part::SIGNATURES.contains(&part)
 }
 
 fn new_email(inbox: InboxKey, entry: &EmailEntry) -> NewEmail {

@@ -55,13 +55,14 @@ async fn shown(store: &dyn Store, inbox: &Inbox) -> String {
         Part::Parsed,
         Part::ParsedSignature,
         Part::RawSignature,
+        Part::MetadataSignature,
     ];
     let emails: Vec<StoredEmail> = store.list(found.key, everything(&parts), START).await.unwrap().emails;
     format!("{found:?} {order:?} {emails:?}")
 }
 
-/// A plain inbox with emails whose ids are not in the order of their arrival, one read; an encrypted one with a
-/// signature; an empty one; one that has expired.
+/// A plain inbox with emails whose ids are not in the order of their arrival, one read; an encrypted one with
+/// signatures; an empty one; one that has expired.
 async fn filled(store: &dyn Store) -> Vec<Inbox> {
     let plain = create(store, "plain").await;
     let mut emails: Vec<_> = (0..300).map(|n| email(&plain, &format!("{n}"))).collect();
@@ -79,11 +80,10 @@ async fn filled(store: &dyn Store) -> Vec<Inbox> {
     new.parts.push((Part::Parsed, Bytes::from(vec![7; 100_000])));
     let id = new.id;
     store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
-    let signature = Bytes::from_static(b"signature");
-    let signed = store
-        .attach(sealed.key, id, Part::ParsedSignature, signature, START)
-        .await;
-    assert!(signed.unwrap());
+    for part in Part::SIGNATURES {
+        let signature = Bytes::from(format!("{part:?}"));
+        assert!(store.attach(sealed.key, id, part, signature, START).await.unwrap());
+    }
     let empty = create(store, "empty").await;
     let short = plain_inbox("short", 1);
     store.create_inbox(request(&short), START).await.unwrap();

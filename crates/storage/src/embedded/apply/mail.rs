@@ -125,7 +125,7 @@ fn purge_rows(
 /// Removes all rows of an email.
 fn take(view: &mut View<'_>, (inbox, email): Id, mail: &MailRow) -> Result<(), IndexError> {
     let mut bytes = mail.place.len;
-    for part in [Part::ParsedSignature, Part::RawSignature] {
+    for part in Part::SIGNATURES {
         if mail.has_signature(part)
             && let Some(signature) = view.signature(inbox, email, part)?
         {

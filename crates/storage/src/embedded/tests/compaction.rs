@@ -359,11 +359,7 @@ async fn readers_find_what_moves() {
     // What comes and goes is written between what stays, which therefore moves again and again.
     for round in 0..300 {
         passing(&store, &sealed).await;
-        let part = if round % 2 == 0 {
-            Part::RawSignature
-        } else {
-            Part::ParsedSignature
-        };
+        let part = Part::SIGNATURES[round % Part::SIGNATURES.len()];
         let (id, _) = kept[round % kept.len()];
         store
             .attach(sealed.key, id, part, Bytes::from_static(b"signature"), START)
