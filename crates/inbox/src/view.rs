@@ -1,7 +1,6 @@
 //! From the stored parts of an email to what a reader gets: readable or sealed, by the mode of its inbox.
 
 use bytes::Bytes;
-use futures_util::future;
 use restante_envelope::{PayloadPart, Sealed, SealedPayload, Signature};
 use restante_model::{EmailId, Inbox, InboxHash, InboxMode, Timestamp};
 use restante_storage::{Part, StoredEmail};
@@ -76,26 +75,26 @@ impl Inboxes {
     }
 
     pub(crate) async fn content(&self, inbox: &Inbox, email: &StoredEmail, whole: bool) -> Result<Content, ReadError> {
+        let metadata = required(email, Part::Metadata)?;
         match inbox.mode {
             InboxMode::Plain => {
                 let parsed = if whole { Some(self.parsed(email).await?) } else { None };
                 Ok(Content::Plain {
-                    metadata: required(email, Part::Metadata)?.clone(),
+                    metadata: metadata.clone(),
                     parsed,
                 })
             }
             InboxMode::Encrypted { .. } => {
-                // Side by side: signatures that are new are stored in one group.
-                let metadata = self.signed(inbox, email, LatePart::Metadata);
-                let parsed = async {
-                    if whole {
-                        self.signed(inbox, email, LatePart::Parsed).await.map(Some)
-                    } else {
-                        Ok(None)
-                    }
+                let parsed = if whole {
+                    Some(self.signed(inbox, email, LatePart::Parsed).await?)
+                } else {
+                    None
                 };
-                let (metadata, parsed) = future::try_join(metadata, parsed).await?;
-                Ok(Content::Sealed { metadata, parsed })
+                let (signature, sealed) = parts::signed_from_bytes(metadata).map_err(damaged(email.id))?;
+                Ok(Content::Sealed {
+                    metadata: self.payload(sealed, PayloadPart::Metadata, signature),
+                    parsed,
+                })
             }
         }
     }
@@ -134,17 +133,35 @@ impl Inboxes {
             (sealed, signature)
         };
         let (sealed, signature) = self.off_thread(sealed_bytes, sign).await?;
-        let kept = Bytes::copy_from_slice(signature.as_bytes());
+        let signature = self.keep(inbox, email.id, part, signature).await?;
+        Ok(self.payload(sealed, part.payload(), signature))
+    }
+
+    /// Keeps a signature, and gives back the one that is kept: that of a reader who was faster, if there was one.
+    async fn keep(
+        &self,
+        inbox: &Inbox,
+        id: EmailId,
+        part: LatePart,
+        signature: Signature,
+    ) -> Result<Signature, ReadError> {
+        let (name, bytes) = (part.signature(), Bytes::copy_from_slice(signature.as_bytes()));
         if self
             .store()
-            .attach(inbox.key, email.id, part.signature(), kept, self.now())
+            .attach(inbox.key, id, name, bytes, self.now())
             .await
             .is_err()
         {
             // The reader still gets a valid signature; the next one is made anew.
-            tracing::warn!(email = %email.id, "a signature could not be kept");
+            tracing::warn!(email = %id, "a signature could not be kept");
+            return Ok(signature);
         }
-        Ok(self.payload(sealed, part.payload(), signature))
+        let email = self.store().email(inbox.key, id, &[name], self.now()).await?;
+        match email.as_ref().and_then(|email| email.part(name)) {
+            Some(kept) => parts::signature_from_bytes(kept).map_err(damaged(id)),
+            // Deleted meanwhile.
+            None => Ok(signature),
+        }
     }
 
     /// Runs work on so many bytes in its lane, off the async threads.
@@ -164,10 +181,9 @@ impl Inboxes {
     }
 }
 
-/// The sealed parts, which are signed at their first read.
+/// The parts that are signed at their first read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LatePart {
-    Metadata,
     Parsed,
     Raw,
 }
@@ -175,7 +191,6 @@ pub(crate) enum LatePart {
 impl LatePart {
     fn payload(self) -> PayloadPart {
         match self {
-            Self::Metadata => PayloadPart::Metadata,
             Self::Parsed => PayloadPart::Parsed,
             Self::Raw => PayloadPart::Raw,
         }
@@ -183,7 +198,6 @@ impl LatePart {
 
     fn stored(self) -> Part {
         match self {
-            Self::Metadata => Part::Metadata,
             Self::Parsed => Part::Parsed,
             Self::Raw => Part::Raw,
         }
@@ -191,7 +205,6 @@ impl LatePart {
 
     fn signature(self) -> Part {
         match self {
-            Self::Metadata => Part::MetadataSignature,
             Self::Parsed => Part::ParsedSignature,
             Self::Raw => Part::RawSignature,
         }
@@ -199,17 +212,11 @@ impl LatePart {
 }
 
 pub(crate) fn wanted_parts(inbox: &Inbox, include_content: bool) -> Vec<Part> {
-    let (mut wanted, content) = match inbox.mode {
-        InboxMode::Plain => (vec![Part::Metadata], [Part::Facts, Part::Raw]),
-        InboxMode::Encrypted { .. } => (
-            vec![Part::Metadata, Part::MetadataSignature],
-            [Part::Parsed, Part::ParsedSignature],
-        ),
-    };
-    if include_content {
-        wanted.extend(content);
+    match (include_content, &inbox.mode) {
+        (false, _) => vec![Part::Metadata],
+        (true, InboxMode::Plain) => vec![Part::Metadata, Part::Facts, Part::Raw],
+        (true, InboxMode::Encrypted { .. }) => vec![Part::Metadata, Part::Parsed, Part::ParsedSignature],
     }
-    wanted
 }
 
 pub(crate) fn required(email: &StoredEmail, part: Part) -> Result<&Bytes, ReadError> {

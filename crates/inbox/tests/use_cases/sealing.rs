@@ -61,6 +61,22 @@ async fn every_part_opens_and_keeps_its_signature() {
 }
 
 #[tokio::test]
+async fn readers_who_are_first_at_the_same_time_get_the_same_signature() {
+    let fixture = Fixture::new();
+    let (inbox, _key) = fixture.create_encrypted("bob@restante.test").await;
+    let id = fixture.deposit(&[&inbox], MESSAGE).await[0];
+    let read = async || {
+        let Source::Sealed(raw) = fixture.inboxes.raw(&inbox, id).await.unwrap() else {
+            panic!("a sealed source")
+        };
+        serde_json::to_string(&raw).unwrap()
+    };
+    let (one, other) = tokio::join!(read(), read());
+    assert_eq!(one, other);
+    assert_eq!(read().await, one);
+}
+
+#[tokio::test]
 async fn metadata_is_signed_once_whoever_asks_first() {
     let fixture = Fixture::new();
     let (inbox, key) = fixture.create_encrypted("bob@restante.test").await;
