@@ -1,207 +1,157 @@
-//! `cargo xtask bench`: the release server under load from programs that we did not write, as ratios in one run.
+//! `cargo xtask bench`: the release server under load, held against the goals of speed.
 //!
-//! Load is Postfix `smtp-source`, the reference is Postfix `smtp-sink`, which accepts and discards: nothing that stores
-//! can be faster. Rounds are interleaved, so that a slow moment of the machine meets all alike.
+//! Where a third party's program can be the load or the reference it is: Postfix `smtp-source`, and `smtp-sink`, which
+//! accepts and discards, so that nothing that stores can be faster. What they cannot ask is measured by small clients
+//! of our own. Rounds are interleaved, so that a slow moment of the machine meets all alike.
 
 mod api;
+mod case;
+mod crowd;
+mod disk;
+mod figures;
+mod filler;
+mod ground;
+mod http;
+mod kill;
+mod latency;
+mod lists;
 mod load;
 mod machine;
+mod memory;
+mod million;
+mod profile;
 mod report;
+mod start;
+mod throughput;
 mod witness;
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
-use tempfile::TempDir;
 
-use crate::server::Server;
-use crate::{release, repository, stopwatch};
-use load::{Connections, Load, Sink};
-use report::{Crash, Measured, Report, Row};
-use witness::Witness;
+use crate::{release, repository};
+use case::{Case, Sizes};
+use ground::Ground;
+use million::Removal;
+use report::Report;
 
-/// How much to measure.
+/// What to measure, and how much of it.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Interleaved rounds
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Mails of one measurement
-    #[arg(long, default_value_t = 10_000)]
-    mails: u32,
-    /// Write docs/BENCHMARKS.md and docs/benchmarks.json
+    /// Only these cases
+    #[arg(long, value_enum, value_delimiter = ',', ignore_case = true)]
+    only: Vec<Case>,
+    /// Interleaved rounds; 5, or 2 with --quick
     #[arg(long)]
+    rounds: Option<usize>,
+    /// Small sizes, for trying the tool
+    #[arg(long)]
+    quick: bool,
+    /// Where the servers keep their data; the target directory, if nothing is said
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// A server to measure instead of the one that is built for it
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Write docs/BENCHMARKS.md and docs/benchmarks.json
+    #[arg(long, conflicts_with_all = ["only", "quick", "server"])]
     write: bool,
 }
 
-const SESSIONS: u32 = 20;
-const MAIL_BYTES: u32 = 2048;
-/// Appends with a sync of their own, to know the disk.
-const SYNCS: usize = 500;
-/// When the server is killed after the load has begun.
-const KILL_AFTER: Duration = Duration::from_millis(400);
-
-/// What one row of the table measures.
-struct Case {
-    name: &'static str,
-    inbox: Inbox,
-    connections: Connections,
+/// Cases that are measured together.
+struct Group {
+    cases: &'static [Case],
+    run: fn(&Ground, &mut Report) -> Result<()>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Inbox {
-    Plain,
-    Encrypted,
-}
-
-const CASES: [Case; 3] = [
-    Case {
-        name: "plain inbox, connections kept",
-        inbox: Inbox::Plain,
-        connections: Connections::Kept,
+const GROUPS: &[Group] = &[
+    Group {
+        cases: &[Case::P1, Case::P2, Case::P3, Case::P4],
+        run: throughput::run,
     },
-    Case {
-        name: "encrypted inbox, connections kept",
-        inbox: Inbox::Encrypted,
-        connections: Connections::Kept,
+    Group {
+        cases: &[Case::P5],
+        run: latency::run,
     },
-    Case {
-        name: "plain inbox, a connection for each mail",
-        inbox: Inbox::Plain,
-        connections: Connections::New,
+    Group {
+        cases: &[Case::P6],
+        run: memory::run,
+    },
+    Group {
+        cases: &[Case::P7],
+        run: start::run,
+    },
+    Group {
+        cases: &[Case::P8],
+        run: lists::run,
+    },
+    Group {
+        cases: &[Case::Kill],
+        run: kill::run,
+    },
+    Group {
+        cases: &[Case::Profile],
+        run: profile::run,
+    },
+    Group {
+        cases: &[Case::P6, Case::P7],
+        run: million::run,
+    },
+    Group {
+        cases: &[Case::P11],
+        run: crowd::run,
     },
 ];
 
-impl Inbox {
-    fn address(self) -> &'static str {
-        match self {
-            Self::Plain => "plain@restante.test",
-            Self::Encrypted => "encrypted@restante.test",
+/// Measures, prints the tables, and writes them if asked to.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    load::check_installed()?;
+    let ground = ground(options)?;
+    let mut report = Report::new(machine::facts(&ground.data)?, ground.sizes.rounds);
+    for group in GROUPS {
+        if group.cases.iter().any(|case| ground.wants(*case)) {
+            eprintln!("== {:?}", group.cases);
+            if let Err(error) = (group.run)(&ground, &mut report) {
+                report.fail(group.cases, &error);
+            }
         }
     }
-}
-
-/// Measures, prints the table, and writes it if asked to.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    ensure!(
-        options.rounds > 0 && options.mails > 0,
-        "--rounds and --mails must be at least 1"
-    );
-    load::check_installed()?;
-    release::run()?;
-    let binary = repository::target()?.join("release/server");
-    let (rows, peak_memory_mib) = measure(&binary, options)?;
-    let report = Report {
-        machine: machine::facts()?,
-        mails: options.mails,
-        rounds: options.rounds,
-        sync_us: sync_median_us()?,
-        rows,
-        peak_memory_mib,
-        crashes: [Inbox::Plain, Inbox::Encrypted]
-            .into_iter()
-            .map(|inbox| crash(&binary, inbox, options.mails))
-            .collect::<Result<_>>()?,
-    };
-    println!("{}", report.table());
-    if options.write { report.write() } else { Ok(()) }
+    println!("{}", report.tables());
+    if options.write {
+        report.write()?;
+    }
+    report.check()
 }
 
 /// What figures are measured on, one line a fact.
 pub(crate) fn machine_facts() -> Result<String> {
-    Ok(machine::facts()?.lines())
+    Ok(machine::facts(&std::env::temp_dir())?.lines())
 }
 
-/// All cases beside the reference, round by round, and the server's peak memory in MiB.
-fn measure(binary: &Path, options: &Options) -> Result<(Vec<Row>, u64)> {
-    let folder = TempDir::new()?;
-    let server = Server::start(binary, folder.path(), &[])?;
-    let api = api::Api::of(&server)?;
-    api.create_plain(Inbox::Plain.address())?;
-    api.create_encrypted(Inbox::Encrypted.address())?;
-    let sink = Sink::start()?;
-    let mut rows: Vec<_> = CASES.iter().map(|case| Row::new(case.name)).collect();
-    for round in 0..options.rounds {
-        for (case, row) in CASES.iter().zip(&mut rows) {
-            let load = |target: &str| Load {
-                target: target.to_owned(),
-                recipient: case.inbox.address(),
-                mails: options.mails,
-                connections: case.connections,
-            };
-            let reference = load(&sink.address).run()?;
-            let ours = load(&server.discovery().smtp).run()?;
-            row.rounds.push(Measured { ours, reference });
-            eprintln!(
-                "round {}: {}: {ours:.0} mails/s, smtp-sink {reference:.0}",
-                round + 1,
-                case.name
-            );
-        }
-    }
-    let sent = |inbox: Inbox| {
-        let cases = CASES.iter().filter(|case| case.inbox == inbox).count();
-        u64::from(options.mails) * (cases * options.rounds) as u64
+fn ground(options: &Options) -> Result<Ground> {
+    let (full, removal) = if options.quick {
+        (Sizes::QUICK, Removal::Deletion)
+    } else {
+        (Sizes::FULL, Removal::Expiry)
     };
-    for (case, row) in CASES.iter().zip(&mut rows) {
-        row.lost = sent(case.inbox).saturating_sub(api.ids(case.inbox.address())?.len() as u64);
-    }
-    let peak_memory_mib = machine::peak_memory_mib(server.pid())?;
-    server.stop()?;
-    Ok((rows, peak_memory_mib))
-}
-
-/// Kills the server in the middle of the load and counts after a restart what was acknowledged before.
-fn crash(binary: &Path, inbox: Inbox, mails: u32) -> Result<Crash> {
-    let folder = TempDir::new()?;
-    let server = Server::start(binary, folder.path(), &[])?;
-    let api = api::Api::of(&server)?;
-    match inbox {
-        Inbox::Plain => api.create_plain(inbox.address())?,
-        Inbox::Encrypted => api.create_encrypted(inbox.address())?,
-    }
-    let witness = Witness::before(server.discovery().smtp.clone())?;
-    let load = Load {
-        target: witness.address.clone(),
-        recipient: inbox.address(),
-        mails,
-        connections: Connections::Kept,
+    let sizes = Sizes {
+        rounds: options.rounds.unwrap_or(full.rounds),
+        ..full
     };
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(KILL_AFTER);
-            server.kill();
-        });
-        load.run_until_cut()
-    })?;
-    let acknowledged = witness.acknowledged();
-    let server = Server::start(binary, folder.path(), &[])?;
-    let present = api::Api::of(&server)?.ids(inbox.address())?;
-    server.stop()?;
-    let name = if inbox == Inbox::Plain { "plain" } else { "encrypted" };
-    Ok(Crash {
-        name,
-        acknowledged: acknowledged.len(),
-        listed: present.len(),
-        lost: acknowledged.difference(&present).count(),
+    ensure!(sizes.rounds > 0, "--rounds must be at least 1");
+    let target = repository::target()?;
+    let binary = if let Some(server) = &options.server {
+        server.clone()
+    } else {
+        release::run()?;
+        target.join("release/server")
+    };
+    Ok(Ground {
+        binary,
+        data: options.data.clone().unwrap_or(target),
+        sizes,
+        removal,
+        wanted: options.only.clone(),
     })
-}
-
-/// The median of one append of a mail's size and its `fdatasync`, in microseconds.
-fn sync_median_us() -> Result<f64> {
-    let folder = TempDir::new()?;
-    let mut file = File::create(folder.path().join("appended"))?;
-    let mail = vec![b'x'; MAIL_BYTES as usize];
-    let mut took = Vec::with_capacity(SYNCS);
-    for _ in 0..SYNCS {
-        let (time, outcome) = stopwatch::time(|| file.write_all(&mail).and_then(|()| file.sync_data()));
-        outcome.context("cannot write where the server would")?;
-        took.push(time.as_secs_f64() * 1e6);
-    }
-    Ok(report::median(&mut took))
 }

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{MAIL_BYTES, SESSIONS};
 use crate::stopwatch;
+
+/// Connections of the load at once.
+pub(super) const SESSIONS: u32 = 20;
 
 /// Debian's place for them is not on everybody's path.
 const FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
@@ -25,8 +27,9 @@ pub(super) enum Connections {
 /// One run of `smtp-source`.
 pub(super) struct Load {
     pub(super) target: String,
-    pub(super) recipient: &'static str,
+    pub(super) recipient: String,
     pub(super) mails: u32,
+    pub(super) bytes: usize,
     pub(super) connections: Connections,
 }
 
@@ -58,14 +61,14 @@ impl Load {
             "-s",
             &SESSIONS.to_string(),
             "-l",
-            &MAIL_BYTES.to_string(),
+            &self.bytes.to_string(),
             "-m",
             &self.mails.to_string(),
         ]);
         if matches!(self.connections, Connections::Kept) {
             command.arg("-d");
         }
-        command.args(["-f", "bench@sender.test", "-t", self.recipient, &self.target]);
+        command.args(["-f", "bench@sender.test", "-t", &self.recipient, &self.target]);
         command
     }
 }

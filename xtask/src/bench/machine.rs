@@ -1,7 +1,9 @@
 //! What the figures were measured on.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -22,8 +24,8 @@ pub(super) struct Facts {
     compiler: String,
 }
 
-/// The facts of this machine, now.
-pub(super) fn facts() -> Result<Facts> {
+/// The facts of this machine, now, with data in this folder.
+pub(super) fn facts(data: &Path) -> Result<Facts> {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
         shell::output(command.args(arguments).current_dir(repository::root()))
@@ -37,7 +39,7 @@ pub(super) fn facts() -> Result<Facts> {
         cores: std::thread::available_parallelism()?.get(),
         memory_gib: memory_kib.div_ceil(1024 * 1024),
         kernel: line(Command::new("uname").arg("-r"))?,
-        file_system: line(Command::new("stat").args(["-f", "-c", "%T"]).arg(std::env::temp_dir()))?,
+        file_system: line(Command::new("stat").args(["-f", "-c", "%T"]).arg(data))?,
         compiler: line(Command::new("rustc").arg("--version"))?,
     })
 }
@@ -59,13 +61,47 @@ impl Facts {
     }
 }
 
-/// The largest resident size that a process had (`VmHWM`).
-pub(super) fn peak_memory_mib(pid: u32) -> Result<u64> {
-    let kib: u64 = field(&format!("/proc/{pid}/status"), "VmHWM")?
+/// Memory of a process in millions of bytes: `VmRSS` now, `VmHWM` at the most.
+pub(super) fn memory_mb(pid: u32, name: &str) -> Result<f64> {
+    let kib: f64 = field(&format!("/proc/{pid}/status"), name)?
         .trim_end_matches(" kB")
         .trim()
         .parse()?;
-    Ok(kib.div_ceil(1024))
+    Ok(kib * 1024.0 / 1e6)
+}
+
+/// What a folder takes on the disk, in millions of bytes.
+pub(super) fn disk_mb(folder: &Path) -> Result<f64> {
+    let text = line(Command::new("du").args(["-s", "--block-size=1000"]).arg(folder))?;
+    let kilobytes = text.split_whitespace().next().unwrap_or_default();
+    Ok(kilobytes.parse::<f64>()? / 1e3)
+}
+
+/// Processor time of a process so far, in all its threads.
+pub(super) fn processor_time(pid: u32) -> Result<Duration> {
+    let fields = times(&format!("/proc/{pid}/stat"))?;
+    ticks(fields[0] + fields[1])
+}
+
+/// Processor time of all children of this process that have ended.
+pub(super) fn children_time() -> Result<Duration> {
+    let fields = times("/proc/self/stat")?;
+    ticks(fields[2] + fields[3])
+}
+
+/// `utime`, `stime`, `cutime` and `cstime` of a process, in ticks (proc(5)).
+fn times(path: &str) -> Result<[u64; 4]> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    // The second field, a name in brackets, may hold anything; utime is the 14th, the 12th behind it.
+    let behind = text.rsplit_once(')').map(|(_, behind)| behind).unwrap_or_default();
+    let fields = behind.split_whitespace().skip(11).take(4).map(str::parse);
+    let fields: Vec<u64> = fields.collect::<Result<_, _>>()?;
+    fields.try_into().ok().with_context(|| format!("{path} has no times"))
+}
+
+fn ticks(count: u64) -> Result<Duration> {
+    let per_second: u64 = line(Command::new("getconf").arg("CLK_TCK"))?.parse()?;
+    Ok(Duration::from_millis(count * 1000 / per_second))
 }
 
 /// The value of a `name: value` line.

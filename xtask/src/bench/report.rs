@@ -1,13 +1,16 @@
-//! The figures as a table for people and as JSON for programs.
+//! The figures as tables for people and as JSON for programs.
 
 use std::fmt::Write as _;
 use std::fs;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 
+use super::case::Case;
+use super::figures::{Figure, Row};
+use super::kill::Kill;
 use super::machine::Facts;
-use super::{MAIL_BYTES, SESSIONS};
+use super::profile::Profile;
 use crate::repository;
 
 const MARKDOWN: &str = "docs/BENCHMARKS.md";
@@ -20,115 +23,117 @@ const END: &str = "<!-- end of measured -->";
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    pub(super) machine: Facts,
-    pub(super) mails: u32,
-    pub(super) rounds: usize,
-    /// Median of one append and sync.
-    pub(super) sync_us: f64,
+    machine: Facts,
+    rounds: usize,
     pub(super) rows: Vec<Row>,
-    /// The largest resident size of the server over all rounds.
-    pub(super) peak_memory_mib: u64,
-    pub(super) crashes: Vec<Crash>,
+    pub(super) kills: Vec<Kill>,
+    pub(super) profile: Option<Profile>,
+    notes: Vec<String>,
+    failures: Vec<Failure>,
 }
 
-/// One case, round by round.
+/// Cases that came to no figures.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Row {
-    pub(super) name: &'static str,
-    pub(super) rounds: Vec<Measured>,
-    /// Mails sent to the case's inbox and not listed.
-    pub(super) lost: u64,
-}
-
-/// Mails a second in one round.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Measured {
-    pub(super) ours: f64,
-    pub(super) reference: f64,
-}
-
-/// What a kill in the middle of the load left.
-#[derive(Debug, Serialize)]
-pub(super) struct Crash {
-    pub(super) name: &'static str,
-    pub(super) acknowledged: usize,
-    /// In the list after the restart; more than acknowledged where a 250 was still on its way.
-    pub(super) listed: usize,
-    pub(super) lost: usize,
-}
-
-impl Row {
-    pub(super) fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            rounds: Vec::new(),
-            lost: 0,
-        }
-    }
-
-    fn of(&self, figure: impl Fn(&Measured) -> f64) -> (f64, f64, f64) {
-        let mut figures: Vec<f64> = self.rounds.iter().map(figure).collect();
-        let middle = median(&mut figures);
-        (middle, figures[0], figures[figures.len() - 1])
-    }
-}
-
-/// The middle of the figures, which are sorted by this.
-pub(super) fn median(figures: &mut [f64]) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
+struct Failure {
+    cases: Vec<Case>,
+    error: String,
 }
 
 impl Report {
-    /// The table in Markdown.
-    pub(super) fn table(&self) -> String {
-        let mut text = self.machine.lines();
-        let _ = writeln!(
-            text,
-            "- {} rounds of {} mails of {MAIL_BYTES} bytes over {SESSIONS} sessions; one append of that size with its \
-             own fdatasync: {:.0} µs at the median\n",
-            self.rounds, self.mails, self.sync_us
-        );
-        text.push_str("| Case | restante, mails/s | smtp-sink, mails/s | Ratio (min to max) | Lost |\n");
-        text.push_str("|---|---:|---:|---:|---:|\n");
-        for row in &self.rows {
-            let (ours, ..) = row.of(|round| round.ours);
-            let (reference, ..) = row.of(|round| round.reference);
-            let (ratio, least, most) = row.of(|round| round.ours / round.reference);
-            let _ = writeln!(
-                text,
-                "| {} | {ours:.0} | {reference:.0} | {ratio:.2} ({least:.2} to {most:.2}) | {} |",
-                row.name, row.lost
-            );
+    /// Without figures yet.
+    pub(super) fn new(machine: Facts, rounds: usize) -> Self {
+        Self {
+            machine,
+            rounds,
+            rows: Vec::new(),
+            kills: Vec::new(),
+            profile: None,
+            notes: Vec::new(),
+            failures: Vec::new(),
         }
-        let _ = writeln!(
-            text,
-            "\nPeak memory of the server over all rounds: {} MiB.\n",
-            self.peak_memory_mib
-        );
-        text.push_str("| `kill -9` in the middle of the load | Acknowledged | Listed after the restart | Lost |\n");
-        text.push_str("|---|---:|---:|---:|\n");
-        for crash in &self.crashes {
-            let _ = writeln!(
-                text,
-                "| {} inbox | {} | {} | {} |",
-                crash.name, crash.acknowledged, crash.listed, crash.lost
-            );
+    }
+
+    /// A sentence that stands below the table.
+    pub(super) fn note(&mut self, sentence: String) {
+        self.notes.push(sentence);
+    }
+
+    /// Cases that could not be measured.
+    pub(super) fn fail(&mut self, cases: &[Case], error: &anyhow::Error) {
+        eprintln!("FAILED: {cases:?}: {error:#}");
+        self.failures.push(Failure {
+            cases: cases.to_vec(),
+            error: format!("{error:#}"),
+        });
+    }
+
+    /// Lost mail and cases without figures are errors; a goal that is missed is not, since machines differ.
+    pub(super) fn check(&self) -> Result<()> {
+        let lost: u64 = self.rows.iter().filter_map(|row| row.lost).sum();
+        let lost_by_kill: usize = self.kills.iter().map(|kill| kill.lost).sum();
+        if lost > 0 || lost_by_kill > 0 {
+            bail!("acknowledged mail is lost");
+        }
+        match self.failures.len() {
+            0 => Ok(()),
+            count => bail!("{count} group(s) of cases could not be measured"),
+        }
+    }
+
+    /// All tables in Markdown.
+    pub(super) fn tables(&self) -> String {
+        let mut text = self.machine.lines();
+        let _ = writeln!(text, "- {} interleaved rounds\n", self.rounds);
+        self.goals(&mut text);
+        for note in &self.notes {
+            let _ = writeln!(text, "\n{note}");
+        }
+        for failure in &self.failures {
+            let _ = writeln!(text, "\n**Not measured**: {:?}: {}", failure.cases, failure.error);
+        }
+        self.kills(&mut text);
+        if let Some(profile) = &self.profile {
+            let _ = write!(text, "\n{}", profile.table());
         }
         text
     }
 
-    /// Puts the table into the document, and all figures beside it.
+    fn goals(&self, text: &mut String) {
+        if self.rows.is_empty() {
+            return;
+        }
+        text.push_str("| | Measured | Goal | Median | Min to max | Behind it (medians) | Lost | Met |\n");
+        text.push_str("|---|---|---:|---:|---:|---|---:|---|\n");
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| row.case);
+        for row in rows {
+            text.push_str(&line(row));
+        }
+    }
+
+    fn kills(&self, text: &mut String) {
+        if self.kills.is_empty() {
+            return;
+        }
+        text.push_str("\n| `kill -9` in the middle of the load | Acknowledged | Listed after the restart | Lost |\n");
+        text.push_str("|---|---:|---:|---:|\n");
+        for kill in &self.kills {
+            let _ = writeln!(
+                text,
+                "| {} inbox | {} | {} | {} |",
+                format!("{:?}", kill.inbox).to_lowercase(),
+                kill.acknowledged,
+                kill.listed,
+                kill.lost
+            );
+        }
+    }
+
+    /// Puts the tables into the document, and all figures beside it.
     pub(super) fn write(&self) -> Result<()> {
         let markdown = repository::root().join(MARKDOWN);
         let document = fs::read_to_string(&markdown)?;
-        let measured = format!("{BEGIN}\n\n{}\n{END}", self.table());
-        let written = match (document.split_once(BEGIN), document.split_once(END)) {
-            (Some((before, _)), Some((_, after))) => format!("{before}{measured}{after}"),
-            _ => anyhow::bail!("{MARKDOWN} lacks the lines `{BEGIN}` and `{END}`"),
-        };
-        fs::write(markdown, written)?;
+        fs::write(markdown, replaced(&document, &self.tables())?)?;
         fs::write(
             repository::root().join(JSON),
             serde_json::to_string_pretty(self)? + "\n",
@@ -137,18 +142,62 @@ impl Report {
     }
 }
 
+/// The line of a row in the table.
+fn line(row: &Row) -> String {
+    let unit = row.judged.unit;
+    let (median, least, most) = row.judged.spread();
+    let behind: Vec<String> = row.behind.iter().map(shown).collect();
+    format!(
+        "| {:?} | {} | {} | {} | {} to {} | {} | {} | {} |\n",
+        row.case,
+        row.judged.name,
+        row.goal.show(unit),
+        unit.show(median),
+        unit.show(least),
+        unit.show(most),
+        behind.join(", "),
+        row.lost.map_or(String::new(), |lost| lost.to_string()),
+        if row.is_met() { "yes" } else { "**no**" }
+    )
+}
+
+fn shown(figure: &Figure) -> String {
+    format!("{} {}", figure.name, figure.unit.show(figure.spread().0))
+}
+
+fn replaced(document: &str, tables: &str) -> Result<String> {
+    match (document.split_once(BEGIN), document.split_once(END)) {
+        (Some((before, _)), Some((_, after))) => Ok(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}")),
+        _ => bail!("{MARKDOWN} lacks the lines `{BEGIN}` and `{END}`"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::figures::{Goal, Unit};
     use super::*;
 
     #[test]
-    fn a_row_takes_the_median_of_the_ratios() {
-        let rounds = [(1.0, 4.0), (3.0, 4.0), (1.0, 2.0)];
-        let rounds = rounds.map(|(ours, reference)| Measured { ours, reference }).to_vec();
+    fn a_line_says_what_was_wanted_and_what_was_seen() {
+        let rounds = vec![0.75, 0.25, 0.5];
         let row = Row {
-            rounds,
-            ..Row::new("x")
+            behind: vec![Figure::new("restante", Unit::PerSecond, vec![10.0, 30.0, 20.0])],
+            lost: Some(0),
+            ..Row::new(Case::P1, Goal::AtLeast(0.5), Figure::new("a", Unit::Ratio, rounds))
         };
-        assert_eq!(row.of(|round| round.ours / round.reference), (0.5, 0.25, 0.75));
+        assert_eq!(
+            line(&row),
+            "| P1 | a | at least 0.50 | 0.50 | 0.25 to 0.75 | restante 20/s | 0 | yes |\n"
+        );
+        let lossy = Row { lost: Some(2), ..row };
+        assert!(line(&lossy).ends_with("| 2 | **no** |\n"));
+    }
+
+    #[test]
+    fn only_the_measured_part_is_replaced() {
+        let document = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
+        let expected = format!("before\n{BEGIN}\n\nnew\n{END}\nafter\n");
+        assert_eq!(replaced(&document, "new").unwrap(), expected);
+        replaced("no place", "new").unwrap_err();
     }
 }
