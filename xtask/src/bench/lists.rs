@@ -192,9 +192,13 @@ impl Full {
         Ok(())
     }
 
-    /// Deletes the oldest email of the first page.
+    /// Deletes an email where the list was read last: neither the newest nor the oldest.
     fn delete(&mut self, connection: &mut Connection) -> Result<()> {
-        let id = page(connection, ADDRESS, PAGE, None)?.pop().context("an email")?;
+        let mut behind = page(connection, ADDRESS, PAGE, self.cursor.as_deref())?;
+        if behind.is_empty() {
+            behind = page(connection, ADDRESS, PAGE, None)?;
+        }
+        let id = behind.pop().context("an email")?;
         connection.expect(204, "DELETE", &format!("/api/inboxes/{ADDRESS}/emails/{id}"), b"")?;
         self.emails -= 1;
         Ok(())
