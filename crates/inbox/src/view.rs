@@ -1,6 +1,7 @@
 //! From the stored parts of an email to what a reader gets: readable or sealed, by the mode of its inbox.
 
 use bytes::Bytes;
+use futures_util::future;
 use restante_envelope::{PayloadPart, Sealed, SealedPayload, Signature};
 use restante_model::{EmailId, Inbox, InboxHash, InboxMode, Timestamp};
 use restante_storage::{Part, StoredEmail};
@@ -75,26 +76,26 @@ impl Inboxes {
     }
 
     pub(crate) async fn content(&self, inbox: &Inbox, email: &StoredEmail, whole: bool) -> Result<Content, ReadError> {
-        let metadata = required(email, Part::Metadata)?;
         match inbox.mode {
             InboxMode::Plain => {
                 let parsed = if whole { Some(self.parsed(email).await?) } else { None };
                 Ok(Content::Plain {
-                    metadata: metadata.clone(),
+                    metadata: required(email, Part::Metadata)?.clone(),
                     parsed,
                 })
             }
             InboxMode::Encrypted { .. } => {
-                let parsed = if whole {
-                    Some(self.signed(inbox, email, LatePart::Parsed).await?)
-                } else {
-                    None
+                // Side by side: signatures that are new are stored in one group.
+                let metadata = self.signed(inbox, email, LatePart::Metadata);
+                let parsed = async {
+                    if whole {
+                        self.signed(inbox, email, LatePart::Parsed).await.map(Some)
+                    } else {
+                        Ok(None)
+                    }
                 };
-                let (signature, sealed) = parts::signed_from_bytes(metadata).map_err(damaged(email.id))?;
-                Ok(Content::Sealed {
-                    metadata: self.payload(sealed, PayloadPart::Metadata, signature),
-                    parsed,
-                })
+                let (metadata, parsed) = future::try_join(metadata, parsed).await?;
+                Ok(Content::Sealed { metadata, parsed })
             }
         }
     }
@@ -181,9 +182,10 @@ impl Inboxes {
     }
 }
 
-/// The parts that are signed at their first read.
+/// The sealed parts, which are signed at their first read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LatePart {
+    Metadata,
     Parsed,
     Raw,
 }
@@ -191,6 +193,7 @@ pub(crate) enum LatePart {
 impl LatePart {
     fn payload(self) -> PayloadPart {
         match self {
+            Self::Metadata => PayloadPart::Metadata,
             Self::Parsed => PayloadPart::Parsed,
             Self::Raw => PayloadPart::Raw,
         }
@@ -198,6 +201,7 @@ impl LatePart {
 
     fn stored(self) -> Part {
         match self {
+            Self::Metadata => Part::Metadata,
             Self::Parsed => Part::Parsed,
             Self::Raw => Part::Raw,
         }
@@ -205,6 +209,7 @@ impl LatePart {
 
     fn signature(self) -> Part {
         match self {
+            Self::Metadata => Part::MetadataSignature,
             Self::Parsed => Part::ParsedSignature,
             Self::Raw => Part::RawSignature,
         }
@@ -212,11 +217,17 @@ impl LatePart {
 }
 
 pub(crate) fn wanted_parts(inbox: &Inbox, include_content: bool) -> Vec<Part> {
-    match (include_content, &inbox.mode) {
-        (false, _) => vec![Part::Metadata],
-        (true, InboxMode::Plain) => vec![Part::Metadata, Part::Facts, Part::Raw],
-        (true, InboxMode::Encrypted { .. }) => vec![Part::Metadata, Part::Parsed, Part::ParsedSignature],
+    let (mut wanted, content) = match inbox.mode {
+        InboxMode::Plain => (vec![Part::Metadata], [Part::Facts, Part::Raw]),
+        InboxMode::Encrypted { .. } => (
+            vec![Part::Metadata, Part::MetadataSignature],
+            [Part::Parsed, Part::ParsedSignature],
+        ),
+    };
+    if include_content {
+        wanted.extend(content);
     }
+    wanted
 }
 
 pub(crate) fn required(email: &StoredEmail, part: Part) -> Result<&Bytes, ReadError> {
