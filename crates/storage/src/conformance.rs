@@ -2,7 +2,7 @@
 //!
 //! [`run`] asks for a fresh, empty store for each rule; [`model`] compares a store with an obvious one in memory.
 //! The modules are one group of rules each: [`inboxes`] (names and their lives), [`mail`] (what is stored),
-//! [`order`] (sequences and hashes), [`removal`] (retiring and reaping).
+//! [`order`] (sequences and hashes), [`removal`] (retiring and reaping), [`retention`] (evicting).
 //!
 //! A rule that a backend breaks panics, as a test does.
 
@@ -11,6 +11,7 @@ pub mod mail;
 pub mod model;
 pub mod order;
 pub mod removal;
+pub mod retention;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub async fn run(open: impl AsyncFn() -> Arc<dyn Store>) {
     mail::run(&open).await;
     order::run(&open).await;
     removal::run(&open).await;
+    retention::run(&open).await;
 }
 
 /// A moment after [`START`].

@@ -202,8 +202,12 @@ impl Store for Embedded {
         retention: &Retention,
         now: Timestamp,
     ) -> Result<Vec<Arrival>, AcceptError> {
-        let retention = *retention;
-        let accept = decide::Accept { emails, retention, now };
+        let accept = decide::Accept {
+            emails,
+            retention: *retention,
+            round: Arc::clone(&self.shared.round),
+            now,
+        };
         self.commit(accept).await?
     }
 
@@ -311,12 +315,22 @@ impl Store for Embedded {
         self.commit(decide::Reap { limit, now }).await
     }
 
-    async fn evict(&self, _retention: &Retention, _limit: usize, _now: Timestamp) -> Result<Evicted, Unavailable> {
-        Ok(Evicted::default())
+    async fn evict(&self, retention: &Retention, limit: usize, now: Timestamp) -> Result<Evicted, Unavailable> {
+        let evict = decide::Evict {
+            retention: *retention,
+            limit,
+            round: Arc::clone(&self.shared.round),
+            now,
+        };
+        let evicted = self.commit(evict).await;
+        if evicted.is_err() {
+            self.shared.round.restart();
+        }
+        evicted
     }
 
     async fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError> {
-        Ok(None)
+        self.shared.oldest_email()
     }
 
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {
@@ -329,6 +343,7 @@ impl Store for Embedded {
             inboxes: meta.inboxes,
             emails: meta.emails,
             live_bytes: meta.live_bytes,
+            mail_bytes: meta.mail_bytes,
         })
     }
 

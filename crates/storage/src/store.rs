@@ -41,7 +41,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Stores all emails of a transaction, one for each recipient inbox, in one step.
     ///
     /// Each gets the next commit sequence, in the order given; the answer holds them in that order.
-    /// An email that is already stored is left as it is and keeps its sequence.
+    /// An email that is already stored, or was deleted, is left as it is and keeps its sequence; one that was evicted
+    /// since is stored anew.
     /// What is beyond a limit of [`Retention`] then goes in the same step, a bounded number of emails:
     /// [`Store::evict`] removes what remains.
     /// An email of this call goes only if the call alone brings an inbox more than [`Retention::max_emails`].
@@ -78,6 +79,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn last_sequence(&self) -> Result<u64, ReadError>;
 
     /// The commit sequence of an email of the inbox, also of a deleted one until the inbox is reaped.
+    ///
+    /// Evicted emails are not remembered one by one: of an unknown email of an inbox that some were evicted from, it is
+    /// 0, as all that is left may have been committed after it.
     async fn sequence_of(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, ReadError>;
 
     /// Up to `limit` emails of the inbox that were committed after the sequence `after`, in commit order.
@@ -210,10 +214,12 @@ pub struct NewEmail {
 /// What a store keeps at most; beyond it the oldest emails go, with the reason `eviction`.
 ///
 /// The oldest of an inbox is the one that was committed first: a clock that is set back does not make new mail old.
-/// The oldest of the store is the one, among these, with the earliest [`NewEmail::received_at`].
+/// The oldest of the store is the one, among these, with the earliest [`NewEmail::received_at`]; of several, the one
+/// of the inbox with the lower key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "each is named after its setting")]
 pub struct Retention {
-    /// Bytes over all live inboxes, counted as [`Usage::live_bytes`].
+    /// Bytes of the emails of all live inboxes, counted as [`Usage::mail_bytes`].
     pub max_bytes: u64,
     /// Emails of an inbox.
     pub max_emails: u64,
@@ -262,7 +268,7 @@ pub enum AcceptError {
     /// An inbox is retired or expired.
     #[error("the inbox is gone")]
     Gone,
-    /// The content alone is larger than [`Retention::max_bytes`], whatever else would go.
+    /// The emails alone take more than [`Retention::max_bytes`], whatever else would go.
     #[error("the mail is larger than all that may be stored")]
     TooLarge,
     /// The disk is below its floor of free space.
@@ -390,6 +396,8 @@ pub struct Usage {
     pub inboxes: u64,
     /// Emails of live inboxes.
     pub emails: u64,
-    /// Bytes of what is live: parts of emails and records of inboxes.
+    /// Bytes of what is live: records of emails and of inboxes.
     pub live_bytes: u64,
+    /// Of these, what emails take.
+    pub mail_bytes: u64,
 }

@@ -1,5 +1,7 @@
 //! An obvious store in memory, to compare a backend with after any sequence of operations.
 
+mod eviction;
+
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
@@ -50,6 +52,17 @@ pub enum Step {
     RetireExpired(usize),
     /// Retired inboxes are reaped.
     Reap(usize),
+    /// Other limits hold from here on.
+    Limit {
+        /// Emails of an inbox.
+        emails: Option<u64>,
+        /// Bytes, in percent of what there is.
+        percent: Option<u64>,
+        /// Age.
+        age_ms: Option<u64>,
+    },
+    /// What is beyond the limits is evicted, so much at a time.
+    Evict(usize),
 }
 
 /// What the store should hold.
@@ -63,6 +76,7 @@ pub struct Model {
     sequence: u64,
     /// Emails of retired inboxes that were not reaped.
     unreaped: usize,
+    retention: Retention,
 }
 
 #[derive(Debug)]
@@ -71,11 +85,14 @@ struct Life {
     is_retired: bool,
     emails: BTreeMap<EmailId, Mail>,
     deleted: HashMap<EmailId, u64>,
+    /// Whether emails were evicted.
+    is_evicting: bool,
 }
 
 #[derive(Debug)]
 struct Mail {
     sequence: u64,
+    received_at: Timestamp,
     is_read: bool,
     parts: BTreeMap<Part, Bytes>,
 }
@@ -89,6 +106,7 @@ impl Default for Model {
             repeats: HashMap::new(),
             sequence: 0,
             unreaped: 0,
+            retention: Retention::UNLIMITED,
         }
     }
 }
@@ -121,6 +139,12 @@ impl Model {
             Step::Retire(number) => self.retire(store, *number).await,
             Step::RetireExpired(limit) => self.retire_expired(store, *limit).await,
             Step::Reap(limit) => self.reap(store, *limit).await,
+            Step::Limit {
+                emails,
+                percent,
+                age_ms,
+            } => self.limit(store, *emails, *percent, *age_ms).await,
+            Step::Evict(limit) => self.evict(store, *limit).await,
         }
     }
 
@@ -164,6 +188,7 @@ impl Model {
             is_retired: false,
             emails: BTreeMap::new(),
             deleted: HashMap::new(),
+            is_evicting: false,
         });
     }
 
@@ -175,6 +200,9 @@ impl Model {
                 if padding % 4 == 0 {
                     new.id = early_id();
                 }
+                // A clock that goes back now and then.
+                let late_ms = u64::from(padding % 3 == 0) * 30_000;
+                new.received_at = Timestamp::from_unix_ms(self.now.unix_ms() - late_ms);
                 emails.push(new);
             }
         }
@@ -184,7 +212,7 @@ impl Model {
     }
 
     async fn accept(&mut self, store: &dyn Store, emails: Vec<NewEmail>) {
-        let accepted = store.accept(emails.clone(), &Retention::UNLIMITED, self.now).await;
+        let accepted = store.accept(emails.clone(), &self.retention, self.now).await;
         let now = self.now;
         let is_live = |new: &NewEmail| {
             self.inboxes
@@ -195,8 +223,15 @@ impl Model {
             assert_eq!(accepted, Err(AcceptError::Gone));
             return;
         }
+        if accepted == Err(AcceptError::TooLarge) {
+            return self.check_too_large(&emails);
+        }
+        let first = self.sequence + 1;
         let expected: Vec<_> = emails.iter().map(|new| self.keep(new)).collect();
         assert_eq!(accepted.as_ref(), Ok(&expected));
+        if self.sequence >= first {
+            self.evict_for(store, first).await;
+        }
     }
 
     fn keep(&mut self, new: &NewEmail) -> Arrival {
@@ -207,6 +242,7 @@ impl Model {
             self.sequence += 1;
             let mail = Mail {
                 sequence: self.sequence,
+                received_at: new.received_at,
                 is_read: false,
                 parts: new.parts.iter().cloned().collect(),
             };
@@ -345,6 +381,7 @@ impl Model {
             Ok(unretired().map(|life| life.inbox.expires_at).min())
         );
         assert_eq!(store.last_sequence().await, Ok(self.sequence));
+        self.check_eviction(store).await;
         let page = store.inboxes(None, 1000, self.now).await.expect("the store reads");
         let shown: Vec<_> = page.inboxes.iter().map(|inbox| inbox.key).collect();
         let mut live: Vec<_> = self.inboxes.iter().filter(|life| life.is_live(self.now)).collect();
@@ -377,8 +414,7 @@ impl Model {
             expected
         );
         if is_live {
-            for (id, sequence) in &life.deleted {
-                assert_eq!(store.sequence_of(key, *id).await, Ok(Some(*sequence)));
+            for id in life.deleted.keys() {
                 assert!(matches!(store.email(key, *id, &[], self.now).await, Ok(None)));
             }
         }
@@ -386,7 +422,10 @@ impl Model {
 }
 
 fn assert_same(stored: &StoredEmail, id: EmailId, mail: &Mail) {
-    assert_eq!((stored.id, stored.is_read), (id, mail.is_read));
+    assert_eq!(
+        (stored.id, stored.is_read, stored.received_at),
+        (id, mail.is_read, mail.received_at)
+    );
     let parts: BTreeMap<Part, Bytes> = stored.parts.iter().cloned().collect();
     assert_eq!(parts, mail.parts);
     assert_eq!(

@@ -16,7 +16,7 @@ use super::record::Head;
 use super::rows::Place;
 use super::view::View;
 pub(super) use inbox::forget_segment;
-pub(super) use mail::purge;
+pub(super) use mail::{forget_mail, record_bytes};
 
 /// Applies one record that lies at `place`.
 pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<(), IndexError> {
@@ -44,6 +44,7 @@ pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<()
         Head::MailReaped { inbox, through, .. } => {
             inbox::mail_reaped(view, InboxKey::from_bytes(*inbox), *through, place)
         }
+        Head::MailEvicted { inbox, through, .. } => mail::evicted(view, InboxKey::from_bytes(*inbox), *through, place),
         Head::InboxReaped { inbox, held_in } => inbox::reaped(view, InboxKey::from_bytes(*inbox), held_in, place),
     }
 }

@@ -325,6 +325,7 @@ impl Compactor {
             head @ (Head::MailRead { .. }
             | Head::MailDeleted { .. }
             | Head::SignatureAttached { .. }
+            | Head::MailEvicted { .. }
             | Head::InboxReaped { .. }) => {
                 let blobs = self.read_blobs(&head, place)?;
                 let record = Record { head, blobs };

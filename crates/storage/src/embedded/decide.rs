@@ -1,5 +1,8 @@
 //! What each call writes: it looks at the view of the group and answers with records. It writes nothing itself.
 
+mod accept;
+mod evict;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +12,9 @@ use super::index::{IndexError, Rows, inbox_key, row};
 use super::record::{Head, Record};
 use super::rows::{IdempotencyRow, key, signature_bit};
 use super::view::View;
-use crate::{AcceptError, Arrival, CreateError, NewEmail, NewInbox, Part, Reaped, Retention};
+use crate::{CreateError, NewInbox, Part, Reaped};
+pub(super) use accept::Accept;
+pub(super) use evict::{Evict, Round};
 
 /// How long a repeated request is answered with what the first one made.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
@@ -128,61 +133,6 @@ fn earlier(
 
 fn is_live(view: &View<'_>, inbox: InboxKey, now: Timestamp) -> Result<bool, IndexError> {
     Ok(view.inbox(inbox)?.is_some_and(|inbox| !inbox.is_expired(now)))
-}
-
-/// [`crate::Store::accept`].
-pub(super) struct Accept {
-    pub(super) emails: Vec<NewEmail>,
-    pub(super) retention: Retention,
-    pub(super) now: Timestamp,
-}
-
-impl Operation for Accept {
-    type Answer = Result<Vec<Arrival>, AcceptError>;
-
-    fn bytes(&self) -> usize {
-        let blobs = |email: &NewEmail| {
-            let parts: usize = email.parts.iter().map(|(_, bytes)| bytes.len()).sum();
-            parts + email.event.as_ref().map_or(0, Bytes::len)
-        };
-        self.emails.iter().map(blobs).sum()
-    }
-
-    fn decide(self, view: &View<'_>, room: Room) -> Result<Decision<Self::Answer>, IndexError> {
-        for email in &self.emails {
-            if !is_live(view, email.inbox, self.now)? {
-                return Ok(Decision::nothing(Err(AcceptError::Gone)));
-            }
-        }
-        if self.bytes() as u64 > self.retention.max_bytes {
-            return Ok(Decision::nothing(Err(AcceptError::TooLarge)));
-        }
-        if room.0 <= self.bytes() as u64 {
-            return Ok(Decision::nothing(Err(AcceptError::NoRoom)));
-        }
-        let mut records = Vec::with_capacity(self.emails.len());
-        let mut arrivals: Vec<Arrival> = Vec::with_capacity(self.emails.len());
-        let mut next = view.meta.last_sequence + 1;
-        for email in self.emails {
-            let (inbox, id) = (email.inbox, email.id);
-            let in_this_call = arrivals.iter().find(|seen| (seen.inbox, seen.email) == (inbox, id));
-            let stored = match in_this_call {
-                Some(seen) => Some(seen.sequence),
-                None => sequence_of(view, inbox, id)?,
-            };
-            let sequence = stored.unwrap_or(next);
-            if stored.is_none() {
-                records.push(Record::accepted(email, sequence));
-                next += 1;
-            }
-            arrivals.push(Arrival {
-                inbox,
-                email: id,
-                sequence,
-            });
-        }
-        Ok(Decision::write(records, Ok(arrivals)))
-    }
 }
 
 /// The sequence of an email that is or was stored.

@@ -245,7 +245,19 @@ impl Shared {
     pub(super) fn sequence_of(&self, inbox: InboxKey, email: EmailId) -> Result<Option<u64>, ReadError> {
         let index = self.index()?;
         // Deleted between the two looks: the second finds what the first missed.
-        Ok(decide::sequence_of(&*index, inbox, email)?)
+        let known = decide::sequence_of(&*index, inbox, email)?;
+        let is_evicting = || Ok::<_, IndexError>(index.counts(inbox)?.is_some_and(|counts| counts.evicted.is_some()));
+        Ok(if known.is_none() && is_evicting()? {
+            Some(0)
+        } else {
+            known
+        })
+    }
+
+    pub(super) fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError> {
+        let first = self.index()?.prefix(key::OLDEST, 1)?;
+        let received_at = first.first().and_then(|(name, _)| key::number_at(name, 0));
+        Ok(received_at.map(Timestamp::from_unix_ms))
     }
 
     pub(super) fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {

@@ -9,6 +9,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::frame::FRAME;
 use crate::{NewEmail, NewInbox, Part};
 use restante_model::{EmailId, InboxKey, InboxMode, RemovalReason, Timestamp};
 
@@ -62,6 +63,15 @@ pub(super) enum Head {
         inbox: [u8; 16],
         /// The segments that may hold a record of the inbox: this one counts as long as they are there.
         held_in: Vec<u32>,
+    },
+    /// The emails of an inbox that goes on, and what is remembered of deleted ones, were removed up to and with this
+    /// commit sequence, with the reason `eviction`. It says what earlier ones of the inbox said.
+    MailEvicted {
+        inbox: [u8; 16],
+        through: u64,
+        at: u64,
+        /// Whether some webhook wanted to hear of it.
+        event_wanted: bool,
     },
 }
 
@@ -224,6 +234,12 @@ impl Record {
         inboxes.chunks(IDS_MAX).map(record).collect()
     }
 
+    /// Bytes that it takes in the log.
+    pub(super) fn len(&self) -> u64 {
+        let head = postcard::to_stdvec(&self.head).expect("heads are plain data, which postcard always encodes");
+        (FRAME + head.len() + self.body_bytes()) as u64
+    }
+
     /// Bytes of the blobs, for the size of a group.
     pub(super) fn body_bytes(&self) -> usize {
         self.blobs.iter().map(Bytes::len).sum()
@@ -247,6 +263,7 @@ mod tests {
 
     /// A record as format 3 has it: this test fails when the format changes without a new version.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one case for each kind of record")]
     fn the_format_is_pinned() {
         let key = Blob {
             len: 3,
@@ -342,6 +359,15 @@ mod tests {
                     held_in: vec![9],
                 },
                 format!("07{}0109", "01".repeat(16)),
+            ),
+            (
+                Head::MailEvicted {
+                    inbox,
+                    through: 300,
+                    at: 1,
+                    event_wanted: true,
+                },
+                format!("08{}ac020101", "01".repeat(16)),
             ),
         ];
         for (head, expected) in heads {

@@ -37,6 +37,10 @@ pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<boo
         Head::MailReaped { inbox, .. } => rows
             .retired(InboxKey::from_bytes(*inbox))?
             .and_then(|gone| gone.reaped_by),
+        Head::MailEvicted { inbox, .. } => {
+            let counts = rows.counts(InboxKey::from_bytes(*inbox))?;
+            counts.and_then(|counts| counts.evicted).map(|evicted| evicted.place)
+        }
         Head::InboxReaped { inbox, .. } => rows.reaped(InboxKey::from_bytes(*inbox))?.map(|gone| gone.place),
     };
     Ok(found.is_some_and(|found| found.is(&place)))

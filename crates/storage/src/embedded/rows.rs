@@ -14,6 +14,8 @@
 //! | `s` | inbox, email, part | [`SignatureRow`] |
 //! | `q` | inbox, sequence | email |
 //! | `t` | inbox, email | [`DeletedRow`] of a deleted email |
+//! | `u` | inbox, its sequence | the deleted email |
+//! | `o` | arrival of its oldest email, inbox | –, of an inbox that is not retired and not empty |
 //! | `z` | inbox | [`ReapedRow`] of an inbox of which segments may still tell |
 //! | `y` | segment, inbox | –, for each segment of a [`ReapedRow`] |
 //! | `g` | segment | bytes of its records that are live |
@@ -29,7 +31,7 @@ use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 3;
+pub(super) const ROWS_VERSION: u32 = 4;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +95,8 @@ pub(super) struct Meta {
     pub(super) inboxes: u64,
     pub(super) emails: u64,
     pub(super) live_bytes: u64,
+    /// Of these, what emails take.
+    pub(super) mail_bytes: u64,
     /// Whether the log was once replayed to its end and what it left behind was removed.
     pub(super) is_swept: bool,
 }
@@ -199,6 +203,32 @@ pub(super) struct CountRow {
     pub(super) removals: u64,
     /// Read marks and signatures so far.
     pub(super) marks: u64,
+    /// The email that was committed first, of those that are left.
+    pub(super) oldest: Option<Oldest>,
+    /// Up to where emails were evicted.
+    pub(super) evicted: Option<Evicted>,
+}
+
+/// The email of an inbox that was committed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Oldest {
+    pub(super) sequence: u64,
+    pub(super) received_at: u64,
+}
+
+/// Nothing of an inbox is left up to and with a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Evicted {
+    pub(super) through: u64,
+    /// The record that says so.
+    pub(super) place: Place,
+}
+
+impl CountRow {
+    /// Whether an email with this sequence was evicted.
+    pub(super) fn is_evicted(&self, sequence: u64) -> bool {
+        self.evicted.is_some_and(|evicted| sequence <= evicted.through)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -314,6 +344,7 @@ pub(super) mod key {
     pub(in super::super) const COUNTS: &[u8] = b"C";
     pub(in super::super) const SEGMENTS: &[u8] = b"g";
     pub(in super::super) const HELD: &[u8] = b"y";
+    pub(in super::super) const OLDEST: &[u8] = b"o";
 
     fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + parts.iter().map(|part| part.len()).sum::<usize>());
@@ -378,6 +409,18 @@ pub(super) mod key {
 
     pub(in super::super) fn deleted_mail(inbox: InboxKey, email: EmailId) -> Vec<u8> {
         join(b't', &[inbox.as_bytes(), email.as_bytes()])
+    }
+
+    pub(in super::super) fn deletions(inbox: InboxKey) -> Vec<u8> {
+        join(b'u', &[inbox.as_bytes()])
+    }
+
+    pub(in super::super) fn deletion(inbox: InboxKey, sequence: u64) -> Vec<u8> {
+        join(b'u', &[inbox.as_bytes(), &sequence.to_be_bytes()])
+    }
+
+    pub(in super::super) fn oldest(received_at: u64, inbox: InboxKey) -> Vec<u8> {
+        join(b'o', &[&received_at.to_be_bytes(), inbox.as_bytes()])
     }
 
     pub(in super::super) fn reaped(inbox: InboxKey) -> Vec<u8> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
 use super::cache::InboxCache;
+use super::decide::Round;
 use super::index::{Index, IndexError};
 use super::ledger::Ledger;
 use super::lists::ListCache;
@@ -24,6 +25,8 @@ pub(super) struct Shared {
     pub(super) segments: Segments,
     pub(super) inboxes: InboxCache,
     pub(super) lists: ListCache,
+    /// How far inboxes were looked at for too many emails.
+    pub(super) round: Arc<Round>,
     /// Held for writing while a group changes the index: a reader that holds it sees no change.
     pub(super) gate: RwLock<()>,
     index: RwLock<Option<Arc<Index>>>,
@@ -38,6 +41,7 @@ impl Shared {
             dir,
             inboxes: InboxCache::new(),
             lists: ListCache::new(),
+            round: Arc::new(Round::new()),
             gate: RwLock::new(()),
             index: RwLock::new(Some(Arc::new(index))),
             is_available: AtomicBool::new(true),

@@ -2,7 +2,7 @@
 
 use restante_model::InboxKey;
 
-use super::apply::{forget_segment, purge};
+use super::apply::{forget_mail, forget_segment};
 use super::index::{IndexError, Rows, inbox_key};
 use super::rows::key;
 use super::view::View;
@@ -39,8 +39,7 @@ pub(super) fn remove_orphans(view: &mut View<'_>) -> Result<(), IndexError> {
         for (name, _) in &rows {
             let inbox = name.get(1..).and_then(inbox_key).ok_or(IndexError::Missing)?;
             if is_orphaned(view, inbox)? {
-                purge(view, inbox, None)?;
-                view.delete(key::counts(inbox));
+                forget_mail(view, inbox)?;
                 view.spill()?;
             }
         }

@@ -6,6 +6,7 @@ mod end_of_log;
 pub(super) mod faults;
 mod model;
 mod opening;
+mod retention;
 mod trouble;
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use super::super::record::InboxHead;
 use super::super::rows::{CountRow, IdempotencyRow, InboxRow, Place, ReapedRow, RetiredRow, key};
 use super::super::view::View;
 use super::live::{point, unpoint};
-use super::mail::purge;
+use super::mail::{forget_mail, purge};
 
 pub(super) fn stored(view: &mut View<'_>, head: &InboxHead, place: Place) -> Result<(), IndexError> {
     let inbox = InboxKey::from_bytes(head.inbox);
@@ -29,7 +29,7 @@ pub(super) fn stored(view: &mut View<'_>, head: &InboxHead, place: Place) -> Res
     };
     view.put(key::retired(inbox), &gone);
     match ended.reaped {
-        Some(through) => purge(view, inbox, Some(through)),
+        Some(through) => purge(view, inbox, through),
         None => Ok(()),
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn mail_reaped(
     through: [u8; 16],
     place: Place,
 ) -> Result<(), IndexError> {
-    purge(view, inbox, Some(through))?;
+    purge(view, inbox, through)?;
     let Some(mut gone) = view.retired(inbox)? else {
         return Ok(());
     };
@@ -73,8 +73,7 @@ pub(super) fn mail_reaped(
 
 pub(super) fn reaped(view: &mut View<'_>, inbox: InboxKey, held_in: &[u32], place: Place) -> Result<(), IndexError> {
     forget(view, inbox)?;
-    purge(view, inbox, None)?;
-    view.delete(key::counts(inbox));
+    forget_mail(view, inbox)?;
     if let Some(old) = view.reaped(inbox)? {
         unpoint(view, old.place)?;
         view.delete(key::reaped(inbox));
@@ -154,6 +153,10 @@ fn begin(view: &mut View<'_>, inbox: InboxKey, new: &InboxRow) -> Result<(), Ind
     view.meta.inboxes += 1;
     view.meta.emails += counts.emails;
     view.meta.live_bytes += counts.bytes + new.place.len;
+    view.meta.mail_bytes += counts.bytes;
+    if let Some(oldest) = counts.oldest {
+        view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
+    }
     Ok(())
 }
 
@@ -178,6 +181,10 @@ fn end(view: &mut View<'_>, inbox: InboxKey, old: &InboxRow) -> Result<(), Index
     view.meta.inboxes -= 1;
     view.meta.emails -= counts.emails;
     view.meta.live_bytes -= counts.bytes + old.place.len;
+    view.meta.mail_bytes -= counts.bytes;
+    if let Some(oldest) = counts.oldest {
+        view.delete(key::oldest(oldest.received_at, inbox));
+    }
     Ok(())
 }
 

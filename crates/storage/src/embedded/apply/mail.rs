@@ -1,10 +1,14 @@
 //! Records of emails.
 
+use std::ops::Range;
+
 use restante_model::{EmailId, InboxKey};
 
 use super::super::index::{IndexError, Row, Rows};
 use super::super::record::{Blob, MailHead};
-use super::super::rows::{CountRow, DeletedRow, MailRow, Place, SignatureRow, decode, key, signature_bit};
+use super::super::rows::{
+    CountRow, DeletedRow, Evicted, MailRow, Oldest, Place, SignatureRow, decode, key, signature_bit,
+};
 use super::super::view::View;
 use super::live::{point, unpoint};
 use crate::Part;
@@ -16,16 +20,24 @@ pub(super) type Id = (InboxKey, EmailId);
 
 pub(super) fn stored(view: &mut View<'_>, head: &MailHead, place: Place) -> Result<(), IndexError> {
     let (inbox, email) = (InboxKey::from_bytes(head.inbox), EmailId::from_bytes(head.email));
+    view.meta.last_sequence = view.meta.last_sequence.max(head.sequence);
+    if is_evicted(view, inbox, head.sequence)? {
+        return Ok(());
+    }
     if let Some(old) = view.mail(inbox, email)? {
         take(view, (inbox, email), &old)?;
     }
     view.put(key::mail(inbox, email), &MailRow::new(head, place));
     view.put_raw(key::sequence(inbox, head.sequence), email.as_bytes());
-    view.meta.last_sequence = view.meta.last_sequence.max(head.sequence);
     point(view, place)?;
     change_counts(view, inbox, |counts| {
         counts.emails += 1;
         counts.bytes += place.len;
+        let is_older = |oldest: &Oldest| oldest.sequence < head.sequence;
+        counts.oldest = counts.oldest.filter(is_older).or(Some(Oldest {
+            sequence: head.sequence,
+            received_at: head.received_at,
+        }));
     })
 }
 
@@ -73,45 +85,90 @@ pub(super) fn attached(
 
 /// A deletion is remembered whatever is left of the email: the record of it may be gone already.
 pub(super) fn deleted(view: &mut View<'_>, (inbox, email): Id, sequence: u64, place: Place) -> Result<(), IndexError> {
+    view.meta.last_sequence = view.meta.last_sequence.max(sequence);
+    if is_evicted(view, inbox, sequence)? {
+        return Ok(());
+    }
     if let Some(mail) = view.mail(inbox, email)? {
         take(view, (inbox, email), &mail)?;
+        renew_oldest(view, inbox)?;
     }
     let old = view.deleted(inbox, email)?;
     view.put(key::deleted_mail(inbox, email), &DeletedRow { sequence, place });
-    view.meta.last_sequence = view.meta.last_sequence.max(sequence);
+    view.put_raw(key::deletion(inbox, sequence), email.as_bytes());
     old.map_or(Ok(()), |old| unpoint(view, old.place))?;
     point(view, place)?;
     change_counts(view, inbox, |counts| counts.removals += u64::from(old.is_none()))
 }
 
-/// Removes the mail of an inbox, and what is remembered of deleted mail, up to and with an id, or all of it.
-pub(in super::super) fn purge(
-    view: &mut View<'_>,
-    inbox: InboxKey,
-    through: Option<[u8; 16]>,
-) -> Result<(), IndexError> {
-    purge_rows(view, &key::mails(inbox), through, |view, (name, value)| {
-        let email = EmailId::from_bytes(key::last_id(name).ok_or(IndexError::Missing)?);
-        take(view, (inbox, email), &decode(value)?)
+/// Whatever has a lower sequence than the latest of these records of the inbox is gone, wherever its own record lies.
+pub(super) fn evicted(view: &mut View<'_>, inbox: InboxKey, through: u64, place: Place) -> Result<(), IndexError> {
+    view.meta.last_sequence = view.meta.last_sequence.max(through);
+    let old = view.counts(inbox)?.unwrap_or_default().evicted;
+    if old.is_some_and(|old| old.through > through) {
+        return Ok(());
+    }
+    let behind = through.saturating_add(1);
+    let emails = key::sequences(inbox)..key::sequence(inbox, behind);
+    remove_rows(view, emails, |view, (_, value)| {
+        let email = email_id(value)?;
+        let mail = view.mail(inbox, email)?.ok_or(IndexError::Missing)?;
+        take(view, (inbox, email), &mail)?;
+        change_counts(view, inbox, |counts| counts.removals += 1)
     })?;
-    purge_rows(view, &key::deleted(inbox), through, |view, (name, value)| {
-        view.delete(name.to_vec());
-        unpoint(view, decode::<DeletedRow>(value)?.place)
+    let deletions = key::deletions(inbox)..key::deletion(inbox, behind);
+    remove_rows(view, deletions, |view, (_, value)| {
+        let email = email_id(value)?;
+        let deleted = view.deleted(inbox, email)?.ok_or(IndexError::Missing)?;
+        forget_deleted(view, (inbox, email), &deleted)
+    })?;
+    renew_oldest(view, inbox)?;
+    old.map_or(Ok(()), |old| unpoint(view, old.place))?;
+    point(view, place)?;
+    change_counts(view, inbox, |counts| counts.evicted = Some(Evicted { through, place }))
+}
+
+fn is_evicted(view: &View<'_>, inbox: InboxKey, sequence: u64) -> Result<bool, IndexError> {
+    Ok(view.counts(inbox)?.is_some_and(|counts| counts.is_evicted(sequence)))
+}
+
+/// Removes all that the index holds of the mail of an inbox.
+pub(in super::super) fn forget_mail(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
+    purge_until(view, inbox, key::end_of)?;
+    if let Some(evicted) = view.counts(inbox)?.and_then(|counts| counts.evicted) {
+        unpoint(view, evicted.place)?;
+    }
+    view.delete(key::counts(inbox));
+    Ok(())
+}
+
+/// Removes the mail of an inbox, and what is remembered of deleted mail, up to and with an id.
+pub(super) fn purge(view: &mut View<'_>, inbox: InboxKey, through: [u8; 16]) -> Result<(), IndexError> {
+    purge_until(view, inbox, |prefix| [prefix, &through, &[0]].concat())?;
+    renew_oldest(view, inbox)
+}
+
+fn purge_until(view: &mut View<'_>, inbox: InboxKey, end: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), IndexError> {
+    let id = |name: &[u8]| key::last_id(name).map(EmailId::from_bytes).ok_or(IndexError::Missing);
+    let (emails, deleted) = (key::mails(inbox), key::deleted(inbox));
+    let until = end(&emails);
+    remove_rows(view, emails..until, |view, (name, value)| {
+        take(view, (inbox, id(name)?), &decode(value)?)
+    })?;
+    let until = end(&deleted);
+    remove_rows(view, deleted..until, |view, (name, value)| {
+        forget_deleted(view, (inbox, id(name)?), &decode(value)?)
     })
 }
 
-fn purge_rows(
+/// Removes every row of a range, by removing what it stands for.
+fn remove_rows(
     view: &mut View<'_>,
-    prefix: &[u8],
-    through: Option<[u8; 16]>,
+    keys: Range<Vec<u8>>,
     mut remove: impl FnMut(&mut View<'_>, &Row) -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
-    let end = match through {
-        Some(id) => [prefix, &id, &[0]].concat(),
-        None => key::end_of(prefix),
-    };
     loop {
-        let rows = view.range(prefix.to_vec()..end.clone(), PURGE_ROWS)?;
+        let rows = view.range(keys.clone(), PURGE_ROWS)?;
         for row in &rows {
             remove(view, row)?;
         }
@@ -122,17 +179,18 @@ fn purge_rows(
     }
 }
 
-/// Removes all rows of an email.
+fn forget_deleted(view: &mut View<'_>, (inbox, email): Id, deleted: &DeletedRow) -> Result<(), IndexError> {
+    view.delete(key::deleted_mail(inbox, email));
+    view.delete(key::deletion(inbox, deleted.sequence));
+    unpoint(view, deleted.place)
+}
+
+/// Removes all rows of an email. Whoever does so renews [`CountRow::oldest`] in the end.
 fn take(view: &mut View<'_>, (inbox, email): Id, mail: &MailRow) -> Result<(), IndexError> {
-    let mut bytes = mail.place.len;
-    for part in Part::SIGNATURES {
-        if mail.has_signature(part)
-            && let Some(signature) = view.signature(inbox, email, part)?
-        {
-            bytes += signature.place.len;
-            view.delete(key::signature(inbox, email, part));
-            unpoint(view, signature.place)?;
-        }
+    let bytes = record_bytes(view, (inbox, email), mail)?;
+    for (part, signature) in signatures(view, (inbox, email), mail)? {
+        view.delete(key::signature(inbox, email, part));
+        unpoint(view, signature.place)?;
     }
     view.delete(key::mail(inbox, email));
     view.delete(key::sequence(inbox, mail.sequence));
@@ -144,15 +202,69 @@ fn take(view: &mut View<'_>, (inbox, email): Id, mail: &MailRow) -> Result<(), I
     })
 }
 
-/// Changes the counts of an inbox, and with them the totals over the inboxes that are there.
+/// Bytes of the records of an email, as [`CountRow::bytes`] has them.
+pub(in super::super) fn record_bytes(rows: &impl Rows, id: Id, mail: &MailRow) -> Result<u64, IndexError> {
+    let signatures = signatures(rows, id, mail)?;
+    let bytes = signatures.iter().map(|(_, signature)| signature.place.len);
+    Ok(mail.place.len + bytes.sum::<u64>())
+}
+
+fn signatures(rows: &impl Rows, (inbox, email): Id, mail: &MailRow) -> Result<Vec<(Part, SignatureRow)>, IndexError> {
+    let mut found = Vec::new();
+    for part in Part::SIGNATURES {
+        if mail.has_signature(part)
+            && let Some(signature) = rows.signature(inbox, email, part)?
+        {
+            found.push((part, signature));
+        }
+    }
+    Ok(found)
+}
+
+/// Looks up which email is the first of those that are left, if the one that was is gone.
+fn renew_oldest(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
+    let Some(oldest) = view.counts(inbox)?.and_then(|counts| counts.oldest) else {
+        return Ok(());
+    };
+    if view.get(&key::sequence(inbox, oldest.sequence))?.is_some() {
+        return Ok(());
+    }
+    let first = view.prefix(&key::sequences(inbox), 1)?;
+    let oldest = match first.first() {
+        None => None,
+        Some((_, value)) => {
+            let mail = view.mail(inbox, email_id(value)?)?.ok_or(IndexError::Missing)?;
+            let (sequence, received_at) = (mail.sequence, mail.received_at);
+            Some(Oldest { sequence, received_at })
+        }
+    };
+    change_counts(view, inbox, |counts| counts.oldest = oldest)
+}
+
+fn email_id(value: &[u8]) -> Result<EmailId, IndexError> {
+    Ok(EmailId::from_bytes(value.try_into().map_err(|_| IndexError::Missing)?))
+}
+
+/// Changes the counts of an inbox, and with them the totals over the inboxes that are there and the order of their
+/// oldest emails.
 fn change_counts(view: &mut View<'_>, inbox: InboxKey, change: impl FnOnce(&mut CountRow)) -> Result<(), IndexError> {
     let old = view.counts(inbox)?.unwrap_or_default();
     let mut new = old;
     change(&mut new);
     view.put(key::counts(inbox), &new);
-    if view.inbox(inbox)?.is_some() {
-        view.meta.emails = view.meta.emails + new.emails - old.emails;
-        view.meta.live_bytes = view.meta.live_bytes + new.bytes - old.bytes;
+    if view.inbox(inbox)?.is_none() {
+        return Ok(());
+    }
+    view.meta.emails = view.meta.emails + new.emails - old.emails;
+    view.meta.live_bytes = view.meta.live_bytes + new.bytes - old.bytes;
+    view.meta.mail_bytes = view.meta.mail_bytes + new.bytes - old.bytes;
+    if new.oldest != old.oldest {
+        if let Some(oldest) = old.oldest {
+            view.delete(key::oldest(oldest.received_at, inbox));
+        }
+        if let Some(oldest) = new.oldest {
+            view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
+        }
     }
     Ok(())
 }

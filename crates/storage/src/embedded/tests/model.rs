@@ -30,8 +30,25 @@ pub(super) fn step(padding: impl Strategy<Value = usize> + Clone, deletes: u32) 
         1 => (number.clone(), number.clone()).prop_map(|(number, part)| Step::Attach(number, part)),
         deletes => number.clone().prop_map(Step::Delete),
         1 => number.prop_map(Step::Retire),
-        1 => (0..3_usize).prop_map(Step::RetireExpired),
-        2 => (0..5_usize).prop_map(Step::Reap),
+        3 => prop_oneof![1 => (0..3_usize).prop_map(Step::RetireExpired), 2 => (0..5_usize).prop_map(Step::Reap)],
+        3 => retention(),
+    ]
+}
+
+/// Limits that come and go, and what goes for them.
+fn retention() -> impl Strategy<Value = Step> {
+    let limits = (
+        proptest::option::of(1..8_u64),
+        proptest::option::of(30..200_u64),
+        proptest::option::of(1_000..200_000_u64),
+    );
+    prop_oneof![
+        limits.prop_map(|(emails, percent, age_ms)| Step::Limit {
+            emails,
+            percent,
+            age_ms
+        }),
+        (1..10_usize).prop_map(Step::Evict),
     ]
 }
 
