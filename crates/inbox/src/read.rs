@@ -141,10 +141,14 @@ impl Inboxes {
     /// One page of an inbox's emails, newest first.
     ///
     /// # Errors
-    /// [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    /// [`ReadError::NoInbox`] if it is gone meanwhile and nothing of it was read, [`ReadError::Unavailable`], [`ReadError::Damaged`].
     pub async fn list(&self, inbox: &Inbox, request: &ListRequest) -> Result<EmailList, ReadError> {
         let page = page(request, wanted_parts(inbox, request.include_content));
         let page = self.store().list(inbox.key, page, self.now()).await?;
+        if page.emails.is_empty() {
+            // The store shows nothing of an inbox that is gone: to the client that must not look like an empty one.
+            self.sync_status(inbox).await?;
+        }
         let next = page.emails.last().filter(|_| page.more).map(|email| email.id);
         let views = page
             .emails
