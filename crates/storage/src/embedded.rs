@@ -32,6 +32,7 @@ mod index;
 mod ledger;
 mod lists;
 mod log;
+mod manifest;
 mod marker;
 mod merge;
 mod open;
@@ -107,7 +108,12 @@ impl Embedded {
             path: config.path.clone(),
             error,
         };
-        let shared = Arc::new(Shared::new(config.path.clone(), opened.index, opened.ledger));
+        let shared = Arc::new(Shared::new(
+            config.path.clone(),
+            opened.index,
+            opened.ledger,
+            opened.manifest,
+        ));
         let (queue, calls) = mpsc::channel(QUEUE);
         let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config);
         let committer = Committer {
@@ -115,7 +121,9 @@ impl Embedded {
             log: opened.log,
             queue: calls,
             min_free_bytes: config.min_free_bytes,
+            last_index: marker::number_of(&opened.index_dir),
             index_dir: opened.index_dir,
+            is_index_failed: false,
             compaction: compaction.map_err(unusable)?,
             lock: opened.lock,
         };

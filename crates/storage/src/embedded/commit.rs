@@ -14,12 +14,12 @@ use tokio::time::Instant;
 use super::apply::apply;
 use super::compact::{Compaction, Upkeep};
 use super::decide::{Operation, Room};
-use super::index::{Index, IndexError, Rows};
+use super::index::{Index, IndexError, Rows, rewrite};
 use super::log::Log;
 use super::marker;
 use super::record::{Head, Record};
 use super::replay::{self, ReplayError};
-use super::shared::{Shared, segments_dir};
+use super::shared::Shared;
 #[cfg(test)]
 use super::tests;
 use super::view::{BATCH_ROWS, View};
@@ -129,6 +129,10 @@ pub(super) struct Committer {
     pub(super) queue: mpsc::Receiver<Message>,
     pub(super) min_free_bytes: u64,
     pub(super) index_dir: PathBuf,
+    /// The number of the index directory that was made last, in use or not.
+    pub(super) last_index: u64,
+    /// Set by work on the index that leaves it in doubt: then it must be made anew before the next call.
+    pub(super) is_index_failed: bool,
     pub(super) compaction: Compaction,
     /// Keeps other instances out for as long as this thread lives.
     pub(super) lock: File,
@@ -157,7 +161,8 @@ impl Committer {
             let (jobs, then) = self.gather(message);
             if let Err(failure) = self.commit_all(jobs) {
                 tracing::error!(error = %failure, "the store cannot write; it is unavailable until it has reopened itself");
-                if let Some(end) = self.reopen_until_it_works(matches!(failure, Failure::Index(_))) {
+                self.is_index_failed |= matches!(failure, Failure::Index(_));
+                if let Some(end) = self.reopen_until_it_works() {
                     return end;
                 }
             }
@@ -165,6 +170,13 @@ impl Committer {
                 Some(Message::Close(closed)) => return End::Closed(closed),
                 Some(Message::Upkeep(work)) => work(self),
                 Some(Message::Call(_)) | None => {}
+            }
+            if self.is_index_failed {
+                tracing::error!("the index is in doubt; the store is unavailable until it has made it anew");
+                self.shared.set_available(false);
+                if let Some(end) = self.reopen_until_it_works() {
+                    return end;
+                }
             }
             if flushed_at.elapsed() >= FLUSH_EVERY {
                 self.flush();
@@ -265,9 +277,7 @@ impl Committer {
 
     /// Bytes that mail may take before the floor is reached.
     fn free_bytes(&self) -> io::Result<u64> {
-        let disk = rustix::fs::statvfs(&self.shared.dir)?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        Ok(free.saturating_sub(self.min_free_bytes))
+        Ok(self.shared.free_bytes()?.saturating_sub(self.min_free_bytes))
     }
 
     fn flush(&self) {
@@ -280,24 +290,31 @@ impl Committer {
     }
 
     /// Begins to write the index anew in a new directory.
-    pub(super) fn begin_rewrite(&self) -> Result<(), ReplayError> {
+    pub(super) fn begin_rewrite(&mut self) -> Result<(), ReplayError> {
         marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
-        let dir = marker::create(&self.shared.dir)?;
-        self.index()?.begin_rewrite(&dir)?;
+        let dir = marker::create(&self.shared.dir, &mut self.last_index)?;
+        if let Err(error) = self.index()?.begin_rewrite(&dir) {
+            marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
+            return Err(error.into());
+        }
         Ok(())
     }
 
-    /// Puts the index that was written anew in the place of the present one.
+    /// Puts the index that was written anew in the place of the present one, and gives that back with its directory:
+    /// to drop it takes long.
     ///
     /// No call is committed meanwhile: a reader that holds the old one still sees a state that was.
-    pub(super) fn finish_rewrite(&mut self) -> Result<(), ReplayError> {
+    pub(super) fn finish_rewrite(&mut self) -> Result<(Option<Arc<Index>>, PathBuf), ReplayError> {
         let (new, dir) = self.index()?.finish_rewrite()?;
         // From here on a crash leaves the new one.
-        marker::opened(&self.shared.dir, &dir)?;
-        self.shared.replace_index(Some(new));
-        self.index_dir = dir;
-        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
-        Ok(())
+        if let Err(error) = marker::opened(&self.shared.dir, &dir) {
+            // Either may be what the marker names, and only one of them would get what comes next.
+            self.is_index_failed = true;
+            rewrite::delete(new, &dir);
+            return Err(error.into());
+        }
+        let old = self.shared.replace_index(Some(new));
+        Ok((old, std::mem::replace(&mut self.index_dir, dir)))
     }
 
     fn index(&self) -> Result<Arc<Index>, IndexError> {
@@ -306,10 +323,10 @@ impl Committer {
 
     /// Tries again and again to reopen what failed, refusing calls meanwhile; gives back how the store ends if it does
     /// before.
-    fn reopen_until_it_works(&mut self, mut is_index_failed: bool) -> Option<End> {
+    fn reopen_until_it_works(&mut self) -> Option<End> {
         let mut pause = REOPEN_FIRST;
         loop {
-            match self.reopen(&mut is_index_failed) {
+            match self.reopen() {
                 Ok(()) => {
                     tracing::info!("the store has reopened itself and is available");
                     self.shared.set_available(true);
@@ -326,26 +343,34 @@ impl Committer {
         }
     }
 
-    fn reopen(&mut self, is_index_failed: &mut bool) -> Result<(), ReplayError> {
+    fn reopen(&mut self) -> Result<(), ReplayError> {
         self.log.reopen()?;
-        if *is_index_failed {
-            self.shared.replace_index(None);
+        if self.is_index_failed {
+            let old = self.shared.replace_index(None);
+            rewrite::delete(old, &self.index_dir);
             // Attempts that failed must not fill the disk.
             marker::delete_others(&self.shared.dir, None)?;
-            self.index_dir = marker::create(&self.shared.dir)?;
+            self.index_dir = marker::create(&self.shared.dir, &mut self.last_index)?;
             marker::opened(&self.shared.dir, &self.index_dir)?;
             let index = Index::open(&self.index_dir)?;
-            replay::replay(&index, &segments_dir(&self.shared.dir))?;
-            self.shared
-                .segments
-                .ledger
-                .load(&segments_dir(&self.shared.dir), &index)?;
+            if let Err(error) = self.fill(&index) {
+                rewrite::delete(index, &self.index_dir);
+                return Err(error);
+            }
             // Counts may repeat themselves in the new index.
             self.shared.lists.clear();
             self.shared.replace_index(Some(index));
-            *is_index_failed = false;
+            self.is_index_failed = false;
         }
         Ok(())
+    }
+
+    /// Applies the whole log to a new index. No segment is deleted meanwhile.
+    fn fill(&self, index: &Index) -> Result<(), ReplayError> {
+        let segments = &self.shared.segments;
+        let _kept = segments.keep_all();
+        replay::replay(index, &segments.manifest)?;
+        segments.ledger.load(segments.dir(), index)
     }
 
     /// Refuses what is queued; gives back how the store ends if that is among it.
@@ -380,6 +405,9 @@ impl Committer {
     /// Closes the index so that the next start believes it, even after a power cut.
     fn close(&mut self) {
         self.flush();
+        if let Err(error) = self.shared.segments.manifest.note_synced(self.log.end()) {
+            tracing::warn!(%error, "cannot note the end of the log");
+        }
         self.shared.inboxes.clear();
         let index = self.shared.replace_index(None);
         // A reader that still holds the index would write behind our back when it lets go: then it is not clean.

@@ -3,7 +3,7 @@
 //! sled never syncs to disk, so its files are believed only after a clean close or while the same kernel runs
 //! ([`super::marker`]); whatever else happens, it is deleted and made anew from the log.
 
-mod rewrite;
+pub(super) mod rewrite;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,6 +42,9 @@ pub(super) enum IndexError {
     /// sled panicked.
     #[error("the index panicked when it was opened")]
     Panicked,
+    /// The index that is written anew was given up.
+    #[error("the new index cannot be written")]
+    Abandoned,
     /// A row that another one points to is missing.
     #[error("the index lacks a row that it points to")]
     Missing,

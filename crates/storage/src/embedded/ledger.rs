@@ -42,8 +42,18 @@ struct Account {
     len: u64,
     /// Bytes of the records that the index points to.
     live: u64,
-    /// It cannot be compacted: it holds something damaged.
-    is_stuck: bool,
+    aside: Option<Aside>,
+}
+
+/// Why a segment is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aside {
+    /// It could not be emptied or deleted, which may pass.
+    ForNow,
+    /// Something live in it is damaged: until nothing is live any more.
+    Damaged,
+    /// The index needs it for what none of its records explains: until the next start.
+    Needed,
 }
 
 /// The segment that is to be compacted next.
@@ -64,14 +74,14 @@ impl Ledger {
         }
     }
 
-    /// Takes the segments from the directory and what is live in them from the index.
+    /// Takes the segments from the directory and what is live in them from the index. None may be deleted meanwhile.
     pub(super) fn load(&self, dir: &Path, index: &Index) -> Result<(), ReplayError> {
         let mut loaded = State::default();
         for segment in segment_numbers(dir)? {
             let account = Account {
                 len: fs::metadata(segment_path(dir, segment))?.len(),
                 live: index.live_bytes(segment)?.unwrap_or_default(),
-                is_stuck: false,
+                aside: None,
             };
             loaded.put(segment, account);
         }
@@ -103,11 +113,22 @@ impl Ledger {
 
     /// The sealed segment with the least live share: one without any, or else one that is mostly dead while the log
     /// is larger than it may be.
-    pub(super) fn next_victim(&self) -> Option<Victim> {
+    ///
+    /// Copies need room before the file gives any back: twice what they take must be free, as mail arrives meanwhile.
+    /// A segment without anything live needs none, and is how room comes back.
+    pub(super) fn next_victim(&self, free_bytes: u64) -> Option<Victim> {
         let mut state = self.lock();
-        let victim = state.victim(self.bound);
+        let victim = state.victim(self.bound, |account| {
+            account.may_go() && (account.live == 0 || 2 * account.live < free_bytes)
+        });
         state.is_compacting = victim.is_some();
         victim
+    }
+
+    /// Whether there is work that must wait: for room, or until what was left alone for now is tried again.
+    pub(super) fn is_waiting(&self) -> bool {
+        let is_for_now = |account: &Account| account.may_go() || account.aside == Some(Aside::ForNow);
+        self.lock().victim(self.bound, is_for_now).is_some()
     }
 
     /// Compaction waits for better times.
@@ -118,8 +139,16 @@ impl Ledger {
     /// Whether nothing is left to compact.
     #[cfg(test)]
     pub(super) fn is_settled(&self) -> bool {
+        !self.lock().is_compacting && !self.is_waiting()
+    }
+
+    /// Where the log ends: its last segment, and the length of that.
+    pub(super) fn end(&self) -> Option<(u32, u64)> {
         let state = self.lock();
-        !state.is_compacting && state.victim(self.bound).is_none()
+        state
+            .segments
+            .last_key_value()
+            .map(|(last, account)| (*last, account.len))
     }
 
     /// Bytes of all files, and those of them that are live.
@@ -129,10 +158,17 @@ impl Ledger {
         (state.len, state.live)
     }
 
-    /// A segment cannot be compacted; it is left alone until the next start.
-    pub(super) fn set_aside(&self, segment: u32) {
+    /// A segment cannot be compacted.
+    pub(super) fn set_aside(&self, segment: u32, aside: Aside) {
         if let Some(account) = self.lock().segments.get_mut(&segment) {
-            account.is_stuck = true;
+            account.aside = Some(aside);
+        }
+    }
+
+    /// What was left alone for now may be tried again.
+    pub(super) fn take_back(&self) {
+        for account in self.lock().segments.values_mut() {
+            account.aside = account.aside.filter(|aside| *aside != Aside::ForNow);
         }
     }
 
@@ -182,9 +218,9 @@ impl State {
         }
     }
 
-    fn victim(&self, bound: Bound) -> Option<Victim> {
+    fn victim(&self, bound: Bound, may_go: impl Fn(&Account) -> bool) -> Option<Victim> {
         let (last, _) = self.segments.last_key_value()?;
-        let sealed = self.segments.range(..last).filter(|(_, account)| !account.is_stuck);
+        let sealed = self.segments.range(..last).filter(|(_, account)| may_go(account));
         let (segment, account) = sealed.min_by_key(|(_, account)| account.share())?;
         let is_due = account.live == 0 || (self.exceeds(bound) && account.exceeds(bound));
         is_due.then_some(Victim {
@@ -206,6 +242,15 @@ impl Bound {
 }
 
 impl Account {
+    /// Whether compaction may have a look at it.
+    fn may_go(&self) -> bool {
+        match self.aside {
+            None => true,
+            Some(Aside::Damaged) => self.live == 0,
+            Some(Aside::ForNow | Aside::Needed) => false,
+        }
+    }
+
     /// Whether copying what is live gives back more than it takes.
     fn exceeds(&self, bound: Bound) -> bool {
         match bound {

@@ -27,10 +27,15 @@ pub(super) fn segment_path(dir: &Path, segment: u32) -> PathBuf {
 
 /// The numbers of the segments in a directory, ascending.
 pub(super) fn segment_numbers(dir: &Path) -> io::Result<Vec<u32>> {
+    numbered_files(dir, ".log")
+}
+
+/// The numbers of the files in a directory whose names are a number and this suffix, ascending.
+pub(super) fn numbered_files(dir: &Path, suffix: &str) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(dir)? {
         let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".log"));
+        let number = name.to_str().and_then(|name| name.strip_suffix(suffix));
         numbers.extend(number.and_then(|digits| digits.parse::<u32>().ok()));
     }
     numbers.sort_unstable();

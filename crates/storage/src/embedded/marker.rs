@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use super::log::sync_dir;
 use super::rows::ROWS_VERSION;
 use super::stamp::replace;
+#[cfg(test)]
+use super::tests::faults::{self, Fault};
 
 const FILE: &str = "index.marker";
 const PREFIX: &str = "index.";
@@ -38,14 +40,25 @@ pub(super) fn trusted(dir: &Path) -> io::Result<Option<PathBuf>> {
     Ok(is_ours.then_some(index))
 }
 
-/// Makes a new directory for an index. Its name was not used before: an earlier sled may still hold the last one.
-pub(super) fn create(dir: &Path) -> io::Result<PathBuf> {
-    let numbers = index_dirs(dir)?
-        .into_iter()
-        .filter_map(|path| path.extension()?.to_str()?.parse::<u64>().ok());
-    let index = dir.join(format!("{PREFIX}{}", numbers.max().unwrap_or(0) + 1));
+/// The highest number that an index directory has; 0 if there is none.
+pub(super) fn last_number(dir: &Path) -> io::Result<u64> {
+    Ok(index_dirs(dir)?.iter().map(|index| number_of(index)).max().unwrap_or(0))
+}
+
+/// Makes a new directory for an index, with the next number, which it adds to `last`.
+///
+/// No number is used twice by a process: an earlier sled may still hold, and write to, a directory that is deleted.
+pub(super) fn create(dir: &Path, last: &mut u64) -> io::Result<PathBuf> {
+    *last = last_number(dir)?.max(*last) + 1;
+    let index = dir.join(format!("{PREFIX}{last}"));
     DirBuilder::new().mode(DIR_MODE).create(&index)?;
     Ok(index)
+}
+
+/// The number of an index directory.
+pub(super) fn number_of(index: &Path) -> u64 {
+    let number = index.extension().and_then(|number| number.to_str());
+    number.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// Deletes every index directory but one.
@@ -61,10 +74,13 @@ pub(super) fn delete_others(dir: &Path, keep: Option<&Path>) -> io::Result<()> {
 /// Says that the index is being written under this boot. Must stand before the first write to it.
 pub(super) fn opened(dir: &Path, index: &Path) -> io::Result<()> {
     match open_text(index)? {
-        Some(text) => replace(dir, FILE, text.as_bytes()),
+        Some(text) => replace(dir, FILE, text.as_bytes())?,
         // Where the kernel does not tell its boot, only a clean close is believed.
-        None => replace(dir, FILE, b"open\n"),
+        None => replace(dir, FILE, b"open\n")?,
     }
+    #[cfg(test)]
+    faults::inject(dir, Fault::Marker)?;
+    Ok(())
 }
 
 /// Makes the files of a closed index durable and says so.
@@ -130,7 +146,7 @@ mod tests {
     #[test]
     fn an_open_index_is_believed_under_the_same_boot_only() {
         let dir = tempfile::tempdir().unwrap();
-        let index = create(dir.path()).unwrap();
+        let index = create(dir.path(), &mut 0).unwrap();
         assert_eq!(trusted(dir.path()).unwrap(), None);
         opened(dir.path(), &index).unwrap();
         assert_eq!(trusted(dir.path()).unwrap(), Some(index.clone()));
@@ -143,7 +159,7 @@ mod tests {
     #[test]
     fn a_closed_index_is_believed_where_it_was_closed() {
         let dir = tempfile::tempdir().unwrap();
-        let index = create(dir.path()).unwrap();
+        let index = create(dir.path(), &mut 0).unwrap();
         closed(dir.path(), &index).unwrap();
         assert_eq!(trusted(dir.path()).unwrap(), Some(index.clone()));
         let moved = dir.path().join("elsewhere");
@@ -155,7 +171,7 @@ mod tests {
     #[test]
     fn an_index_with_other_rows_is_not_believed() {
         let dir = tempfile::tempdir().unwrap();
-        let index = create(dir.path()).unwrap();
+        let index = create(dir.path(), &mut 0).unwrap();
         closed(dir.path(), &index).unwrap();
         let marker = fs::read_to_string(dir.path().join(FILE)).unwrap();
         let other_rows = marker.replacen(&format!("rows {ROWS_VERSION} "), "rows 999 ", 1);
@@ -167,10 +183,15 @@ mod tests {
     #[test]
     fn a_new_index_gets_a_new_name() {
         let dir = tempfile::tempdir().unwrap();
-        let first = create(dir.path()).unwrap();
-        let second = create(dir.path()).unwrap();
+        let mut last = 0;
+        let first = create(dir.path(), &mut last).unwrap();
+        let second = create(dir.path(), &mut last).unwrap();
         assert_ne!(first, second);
-        delete_others(dir.path(), Some(&second)).unwrap();
-        assert!(!first.exists() && second.exists());
+        delete_others(dir.path(), Some(&first)).unwrap();
+        assert!(first.exists() && !second.exists());
+        // Not that of the deleted one either: some thread may still write there.
+        assert_eq!(create(dir.path(), &mut last).unwrap(), dir.path().join("index.3"));
+        // A new process finds out where to go on.
+        assert_eq!(create(dir.path(), &mut 0).unwrap(), dir.path().join("index.4"));
     }
 }

@@ -11,6 +11,7 @@ use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
 use super::ledger::{Bound, Ledger};
 use super::log::{FILE_MODE, Log, sync_dir};
+use super::manifest::Manifest;
 use super::marker::{self, DIR_MODE};
 use super::replay::{End, ReplayError, replay};
 use super::rows::key;
@@ -127,6 +128,22 @@ pub enum OpenError {
         /// Where in it.
         offset: u64,
     },
+    /// A file is not there, and with it mail that was acknowledged: the directory was copied in part, perhaps.
+    #[error("the store in {} is not whole: {} is missing", path.display(), file.display())]
+    Missing {
+        /// The directory.
+        path: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// The list of the segments cannot be read, so that nobody knows whether one is missing.
+    #[error("the store in {} is damaged: {} cannot be read", path.display(), file.display())]
+    Spoiled {
+        /// The directory.
+        path: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
     /// The index can be neither opened nor made anew.
     #[error("the index of the store in {} cannot be made: {reason}", path.display())]
     Index {
@@ -140,6 +157,8 @@ pub enum OpenError {
 /// What opening had to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recovery {
+    /// Whether there was no store, and one was made.
+    pub created: bool,
     /// Whether the index was made anew from the whole log.
     pub rebuilt: bool,
     /// Calls of the log that the index had not applied.
@@ -155,6 +174,7 @@ pub(super) struct Opened {
     pub(super) index_dir: PathBuf,
     pub(super) log: Log,
     pub(super) ledger: Ledger,
+    pub(super) manifest: Manifest,
     pub(super) recovery: Recovery,
 }
 
@@ -169,35 +189,54 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
     }
     make_dir(&segments).map_err(usable)?;
     sync_dir(&config.path).map_err(usable)?;
-    let (index, index_dir, end, rebuilt) = open_index(&config.path, &segments)?;
-    check_stamp(config, stored.as_ref(), &index)?;
-    if end.torn_bytes > 0 {
-        tracing::warn!(
-            segment = end.segment,
-            offset = end.offset,
-            bytes = end.torn_bytes,
-            "cut what cannot be read off the end of the log: an unfinished write, unless the disk spoiled it"
-        );
-    }
     let failed = |error: ReplayError| replay_error(&config.path, error);
+    let manifest = Manifest::open(&segments).map_err(failed)?;
+    manifest.trim().map_err(failed)?;
+    let (index, index_dir, end, rebuilt) = open_index(&config.path, &manifest)?;
+    check_stamp(config, stored.as_ref(), &index)?;
     let sequence = index.meta().map_err(|error| failed(error.into()))?.last_sequence;
     let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes, sequence).map_err(usable)?;
+    manifest.note_synced(log.end()).map_err(usable)?;
     let ledger = Ledger::new(config.bound());
     ledger.load(&segments, &index).map_err(failed)?;
     let recovery = Recovery {
-        rebuilt,
+        created: stored.is_none(),
+        rebuilt: rebuilt && stored.is_some(),
         replayed: end.calls,
         torn_bytes: end.torn_bytes,
     };
-    tracing::info!(rebuilt, replayed = end.calls, segment = end.segment, "opened the store");
+    tell(recovery, end);
     Ok(Opened {
         lock,
         index,
         index_dir,
         log,
         ledger,
+        manifest,
         recovery,
     })
+}
+
+fn tell(recovery: Recovery, end: End) {
+    let Recovery {
+        created,
+        rebuilt,
+        replayed,
+        torn_bytes,
+    } = recovery;
+    if torn_bytes > 0 {
+        tracing::warn!(
+            segment = end.segment,
+            offset = end.offset,
+            bytes = torn_bytes,
+            "cut what cannot be read off the end of the log: an unfinished write, unless the disk spoiled it"
+        );
+    }
+    if created {
+        tracing::info!("made a new store");
+    } else {
+        tracing::info!(rebuilt, replayed, segment = end.segment, "opened the store");
+    }
 }
 
 fn not_usable(path: &Path, error: io::Error) -> OpenError {
@@ -278,27 +317,28 @@ fn check_stamp(config: &EmbeddedConfig, stored: Option<&Stamp>, index: &Index) -
 }
 
 /// The index at the end of the log: the one that is there if it may be believed and opens, or a new one.
-fn open_index(path: &Path, segments: &Path) -> Result<(Index, PathBuf, End, bool), OpenError> {
+fn open_index(path: &Path, manifest: &Manifest) -> Result<(Index, PathBuf, End, bool), OpenError> {
     let failed = |error| replay_error(path, error);
     let usable = |error| not_usable(path, error);
     if let Some(dir) = marker::trusted(path).map_err(usable)? {
         marker::delete_others(path, Some(&dir)).map_err(usable)?;
-        match open_at(path, segments, &dir) {
+        match open_at(path, manifest, &dir) {
             Ok((index, end)) => return Ok((index, dir, end, false)),
-            Err(error @ ReplayError::Damaged { .. }) => return Err(failed(error)),
+            Err(error @ (ReplayError::Damaged { .. } | ReplayError::Missing { .. })) => return Err(failed(error)),
             Err(error) => tracing::warn!(%error, "the index is made anew from the log"),
         }
     }
+    let mut last = marker::last_number(path).map_err(usable)?;
     marker::delete_others(path, None).map_err(usable)?;
-    let dir = marker::create(path).map_err(usable)?;
-    let (index, end) = open_at(path, segments, &dir).map_err(failed)?;
+    let dir = marker::create(path, &mut last).map_err(usable)?;
+    let (index, end) = open_at(path, manifest, &dir).map_err(failed)?;
     Ok((index, dir, end, true))
 }
 
-fn open_at(path: &Path, segments: &Path, dir: &Path) -> Result<(Index, End), ReplayError> {
+fn open_at(path: &Path, manifest: &Manifest, dir: &Path) -> Result<(Index, End), ReplayError> {
     marker::opened(path, dir)?;
     let index = Index::open(dir)?;
-    let end = replay(&index, segments)?;
+    let end = replay(&index, manifest)?;
     Ok((index, end))
 }
 
@@ -307,6 +347,8 @@ fn replay_error(path: &Path, error: ReplayError) -> OpenError {
     match error {
         ReplayError::Io(error) => not_usable(&path, error),
         ReplayError::Damaged { segment, offset } => OpenError::Damaged { path, segment, offset },
+        ReplayError::Missing { file } => OpenError::Missing { path, file },
+        ReplayError::Spoiled { file } => OpenError::Spoiled { path, file },
         error @ (ReplayError::Index(_) | ReplayError::Ahead) => OpenError::Index {
             path,
             reason: error.to_string(),

@@ -13,10 +13,12 @@ use super::relocate::inbox_row;
 use super::rows::{BlobAt, CountRow, InboxRow, MailRow, decode, key};
 use super::segments::{SegmentError, damaged};
 use super::shared::Shared;
-use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmail, SyncStatus};
+use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmail, SyncStatus, Unavailable};
 
 /// Readers retry so often before they hold up the committer to see an inbox that does not change.
 const RETRIES: usize = 3;
+/// Segments that may go away under one read: more hardly go within its time.
+const ATTEMPTS: usize = 64;
 
 impl Shared {
     /// The inbox of a row; `None` if it was reaped meanwhile. Blocks on the disk if it is encrypted.
@@ -53,21 +55,24 @@ impl Shared {
 
     /// The client's key, wherever compaction moves it; `None` if the inbox was reaped meanwhile.
     fn client_key(&self, inbox: InboxKey, mut at: BlobAt) -> Result<Option<Bytes>, ReadError> {
-        following(|attempt| {
-            if attempt != Attempt::First {
+        following(|missing| {
+            if !missing.is_empty() {
                 match inbox_row(&*self.index().map_err(ReadError::from)?, inbox)?.and_then(|row| row.key_at()) {
                     Some(moved) => at = moved,
                     None => return Ok(None),
                 }
             }
-            self.blob(at, attempt).map(Some)
+            self.blob(at, missing).map(Some)
         })
     }
 
-    /// A blob; one whose segment is gone at the last attempt is damaged.
-    fn blob(&self, at: BlobAt, attempt: Attempt) -> Result<Bytes, SegmentError> {
+    /// A blob, where a row that was read after these segments were found missing says that it is: if in one of them,
+    /// that is lost, as compaction deletes only what no row points to.
+    fn blob(&self, at: BlobAt, missing: &[u32]) -> Result<Bytes, SegmentError> {
         match self.segments.read(at) {
-            Err(SegmentError::Gone) if attempt == Attempt::Last => Err(damaged(at, "the segment is missing").into()),
+            Err(SegmentError::Gone(segment)) if missing.contains(&segment) => {
+                Err(damaged(at, "the segment is missing").into())
+            }
             read => read,
         }
     }
@@ -161,14 +166,14 @@ impl Shared {
 
     /// A page of emails with the wanted parts. Blocks on the disk if parts are wanted.
     pub(super) fn list(&self, inbox: InboxKey, page: &ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
-        following(|attempt| {
+        following(|missing| {
             let found = self.stable(inbox, now, |index, _| find_page(index, inbox, page))?;
             let Some((found, more)) = found else {
                 return Ok(EmailPage::default());
             };
             let emails = found
                 .into_iter()
-                .map(|email| self.fetch(email, Spoiled::LeftOut, attempt))
+                .map(|email| self.fetch(email, Spoiled::LeftOut, missing))
                 .collect::<Result<_, _>>()?;
             Ok(EmailPage { emails, more })
         })
@@ -182,7 +187,7 @@ impl Shared {
         parts: &[Part],
         now: Timestamp,
     ) -> Result<Option<StoredEmail>, ReadError> {
-        following(|attempt| {
+        following(|missing| {
             let found = self.stable(inbox, now, |index, _| {
                 let mail = index.mail(inbox, email)?;
                 mail.map(|mail| Found::new(index, inbox, email, &mail, parts))
@@ -190,13 +195,13 @@ impl Shared {
             })?;
             let found = found.flatten();
             found
-                .map(|email| self.fetch(email, Spoiled::Refused, attempt))
+                .map(|email| self.fetch(email, Spoiled::Refused, missing))
                 .transpose()
         })
     }
 
-    fn fetch(&self, found: Found, spoiled: Spoiled, attempt: Attempt) -> Result<StoredEmail, SegmentError> {
-        let read = |(part, blob)| match self.blob(blob, attempt) {
+    fn fetch(&self, found: Found, spoiled: Spoiled, missing: &[u32]) -> Result<StoredEmail, SegmentError> {
+        let read = |(part, blob)| match self.blob(blob, missing) {
             Err(SegmentError::Read(ReadError::Damaged)) if spoiled == Spoiled::LeftOut => None,
             read => Some(read.map(|bytes| (part, bytes))),
         };
@@ -267,26 +272,22 @@ impl Shared {
     }
 }
 
-/// How often a read was tried before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
-    First,
-    Further,
-    Last,
-}
-
 /// Reads rows and then content; again if compaction took a segment away in between.
 ///
-/// Few attempts are enough: a segment is deleted only after all that was live in it has been copied elsewhere.
-fn following<T>(mut read: impl FnMut(Attempt) -> Result<T, SegmentError>) -> Result<T, ReadError> {
-    for attempt in [Attempt::First, Attempt::Further, Attempt::Further, Attempt::Last] {
-        match read(attempt) {
-            Err(SegmentError::Gone) => {}
-            Err(SegmentError::Read(error)) => return Err(error),
+/// Each attempt is told which segments were missing in those before: its rows do not point there any more, unless the
+/// file is lost. So it meets another segment that has just gone, or none.
+fn following<T>(mut read: impl FnMut(&[u32]) -> Result<T, SegmentError>) -> Result<T, ReadError> {
+    let mut missing = Vec::new();
+    for _ in 0..ATTEMPTS {
+        match read(&missing) {
             Ok(value) => return Ok(value),
+            Err(SegmentError::Gone(segment)) => missing.push(segment),
+            Err(SegmentError::Unreadable { .. }) => return Err(Unavailable.into()),
+            Err(SegmentError::Read(error)) => return Err(error),
         }
     }
-    Err(ReadError::Damaged)
+    tracing::warn!(attempts = ATTEMPTS, "compaction is faster than a read");
+    Err(Unavailable.into())
 }
 
 /// The counts of an inbox that is neither retired nor expired.
@@ -372,4 +373,24 @@ fn page_keys(inbox: InboxKey, page: &ListPage) -> Range<Vec<u8>> {
         None => key::end_of(&all),
     };
     all..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_outruns_many_segments_that_go_away() {
+        let read = |missing: &[u32]| match u32::try_from(missing.len()).unwrap() {
+            30 => Ok("read"),
+            gone => Err(SegmentError::Gone(gone)),
+        };
+        assert_eq!(following(read), Ok("read"));
+    }
+
+    #[test]
+    fn a_read_that_never_ends_is_no_damage() {
+        let read = |_: &[u32]| Err::<(), _>(SegmentError::Gone(1));
+        assert_eq!(following(read), Err(Unavailable.into()));
+    }
 }

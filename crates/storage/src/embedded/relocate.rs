@@ -12,6 +12,11 @@ use super::rows::{IdempotencyRow, InboxRow, Place, key, signature_bit};
 use super::view::View;
 use crate::Part;
 
+/// Segments that may hold earlier records of one inbox, at most, so that the records that list them stay short.
+///
+/// An earlier record stays where it is only if its segment could not be deleted: then compaction has failed as often.
+const COPIES_MAX: usize = 256;
+
 /// Whether a row points to the record at `place`.
 pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<bool, IndexError> {
     let id = |inbox: &[u8; 16], email: &[u8; 16]| (InboxKey::from_bytes(*inbox), EmailId::from_bytes(*email));
@@ -162,13 +167,15 @@ impl Moves<'_, '_> {
             }
             (None, None) => return Ok(()),
         };
-        if !row.place.is(&from) || !self.inboxes.insert(inbox) {
+        let copies = segments_there(self.view, row.held_in())?;
+        // One with more copies stays where it is, and its segment with it.
+        if !row.place.is(&from) || copies.len() > COPIES_MAX || !self.inboxes.insert(inbox) {
             return Ok(());
         }
         let head = InboxHead {
             inbox: *inbox.as_bytes(),
             idempotency: self.idempotency(inbox, row.idempotency)?,
-            copies: segments_there(self.view, row.held_in())?,
+            copies,
             address: row.address,
             hash: row.hash,
             created_at: row.created_at,
@@ -244,6 +251,89 @@ impl Moves<'_, '_> {
                 .emails
                 .contains(&(InboxKey::from_bytes(*inbox), EmailId::from_bytes(*email))),
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use restante_model::{RemovalReason, address::ADDRESS_MAX};
+
+    use super::super::frame::HEAD_MAX;
+    use super::super::index::Index;
+    use super::*;
+
+    /// The record of an inbox that is held in so many segments, as long as it may be.
+    fn inbox_head(copies: usize) -> InboxHead {
+        InboxHead {
+            inbox: [1; 16],
+            address: "a".repeat(ADDRESS_MAX),
+            hash: [2; 32],
+            created_at: u64::MAX,
+            expires_at: u64::MAX,
+            email_auth: true,
+            idempotency: Some(([3; 32], [4; 32])),
+            key: Some(Blob {
+                len: u32::MAX,
+                crc: u32::MAX,
+            }),
+            ended: Some(Ended {
+                reason: RemovalReason::Eviction,
+                reaped: Some([5; 16]),
+            }),
+            copies: vec![u32::MAX; copies],
+        }
+    }
+
+    #[test]
+    fn records_that_list_segments_stay_short() {
+        let inbox = inbox_head(COPIES_MAX);
+        let place = Place {
+            segment: 1,
+            offset: 0,
+            len: 0,
+            body: 0,
+        };
+        let held_in = InboxRow::new(&inbox, place).held_in().len();
+        let reaped = Head::InboxReaped {
+            inbox: [1; 16],
+            held_in: vec![u32::MAX; held_in.max(COPIES_MAX + 1)],
+        };
+        for head in [Head::InboxStored(inbox), reaped] {
+            assert!(postcard::to_stdvec(&head).unwrap().len() <= HEAD_MAX as usize);
+        }
+    }
+
+    #[test]
+    fn an_inbox_with_many_copies_stays_where_it_is() {
+        let last = u32::try_from(COPIES_MAX).unwrap();
+        for (segment, moves) in [(last, 1), (last + 1, 0)] {
+            let dir = tempfile::tempdir().unwrap();
+            let index = Index::open(dir.path()).unwrap();
+            let mut view = View::new(&index).unwrap();
+            let head = InboxHead {
+                copies: (1..segment).collect(),
+                ended: None,
+                ..inbox_head(0)
+            };
+            let from = Place {
+                segment,
+                offset: 36,
+                len: 100,
+                body: 50,
+            };
+            for segment in 1..=segment {
+                view.put(key::segment(segment), &1_u64);
+            }
+            let inbox = InboxKey::from_bytes(head.inbox);
+            view.put(key::inbox(inbox), &InboxRow::new(&head, from));
+            let moving = Moving::Inbox {
+                inbox,
+                from,
+                client_key: None,
+            };
+            let written = Move(vec![moving]).decide(&view, Room(u64::MAX)).unwrap().records;
+            assert_eq!(written.len(), moves, "{segment}");
         }
     }
 }

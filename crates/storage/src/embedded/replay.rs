@@ -1,13 +1,12 @@
 //! Brings the index up to the end of the log, from wherever it stands.
 
-use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::apply::apply;
 use super::frame::FILE_HEADER;
 use super::index::{Index, IndexError};
-use super::log::{segment_numbers, segment_path};
+use super::manifest::Manifest;
 use super::rows::Meta;
 use super::scan::{Bodies, Scanner, Step};
 use super::sweep::{forget_missing, remove_orphans};
@@ -23,6 +22,12 @@ pub(super) enum ReplayError {
     /// Bytes that were synced once cannot be read.
     #[error("segment {segment} is damaged at byte {offset}")]
     Damaged { segment: u32, offset: u64 },
+    /// A file of the log is not there, though nothing deleted it.
+    #[error("{} is missing", file.display())]
+    Missing { file: PathBuf },
+    /// A file says nothing that can be believed.
+    #[error("{} is damaged", file.display())]
+    Spoiled { file: PathBuf },
     /// The index has applied what the log does not hold.
     #[error("the index does not belong to the log, or is ahead of it")]
     Ahead,
@@ -39,11 +44,11 @@ pub(super) struct End {
     pub(super) torn_bytes: u64,
 }
 
-/// Applies everything behind the index's position and says where the log ends.
-pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
+/// Applies everything behind the index's position and says where the log ends. No segment may be deleted meanwhile.
+pub(super) fn replay(index: &Index, manifest: &Manifest) -> Result<End, ReplayError> {
     let mut view = View::of_log(index)?;
     let start = view.meta;
-    let segments = filled_segments(dir)?;
+    let segments = manifest.segments()?;
     check_position(&start, &segments)?;
     let mut end = End {
         segment: start.segment.max(1),
@@ -53,7 +58,13 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
     let last = segments.last().copied();
     for segment in segments.iter().copied().filter(|segment| *segment >= start.segment) {
         let from = if segment == start.segment { start.offset } else { 0 };
-        let (calls, torn_bytes, offset) = replay_segment(&mut view, dir, segment, from, Some(segment) == last)?;
+        let standing = if Some(segment) == last {
+            let synced = manifest.synced_bytes(segment);
+            Standing::Last { synced }
+        } else {
+            Standing::Sealed
+        };
+        let (calls, torn_bytes, offset) = replay_segment(&mut view, manifest.dir(), segment, from, standing)?;
         end.segment = segment;
         end.offset = offset;
         end.torn_bytes = torn_bytes;
@@ -69,18 +80,13 @@ pub(super) fn replay(index: &Index, dir: &Path) -> Result<End, ReplayError> {
     Ok(end)
 }
 
-/// The segments up to the last one that holds records: an empty one at the end was never used.
-fn filled_segments(dir: &Path) -> io::Result<Vec<u32>> {
-    let mut segments = segment_numbers(dir)?;
-    while let Some(last) = segments.last().copied() {
-        let path = segment_path(dir, last);
-        if segments.len() == 1 || fs::metadata(&path)?.len() > FILE_HEADER as u64 {
-            break;
-        }
-        fs::remove_file(path)?;
-        segments.pop();
-    }
-    Ok(segments)
+/// Whether a segment may end with an unfinished write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Not: others follow it.
+    Sealed,
+    /// It may, behind what is known to have been synced.
+    Last { synced: u64 },
 }
 
 fn check_position(position: &Meta, segments: &[u32]) -> Result<(), ReplayError> {
@@ -93,13 +99,17 @@ fn replay_segment(
     dir: &Path,
     segment: u32,
     from: u64,
-    is_last: bool,
+    standing: Standing,
 ) -> Result<(u64, u64, u64), ReplayError> {
     let damaged = |offset| Err(ReplayError::Damaged { segment, offset });
-    let bodies = if is_last { Bodies::Verified } else { Bodies::Skipped };
+    let (bodies, synced) = match standing {
+        Standing::Sealed => (Bodies::Skipped, 0),
+        Standing::Last { synced } => (Bodies::Verified, synced),
+    };
+    let is_last = standing != Standing::Sealed;
     let Some(mut scanner) = Scanner::open(dir, segment, from, bodies)? else {
         // The first segment may have been cut short while it was made.
-        let never_used = is_last && segment == 1 && from == 0;
+        let never_used = is_last && segment == 1 && from == 0 && synced == 0;
         return if never_used { Ok((0, 0, 0)) } else { damaged(0) };
     };
     // A position in another file, as after a restored backup, would look like a torn tail and cut good records off.
@@ -122,6 +132,8 @@ fn replay_segment(
                     view.write()?;
                 }
             }
+            // What was synced once is neither missing nor an unfinished write.
+            Step::End | Step::Broken if scanner.offset() < synced => return damaged(scanner.offset()),
             Step::End => return Ok((calls, 0, scanner.offset())),
             Step::Broken if is_last && scanner.is_torn_tail()? => {
                 return Ok((calls, scanner.len() - scanner.offset(), scanner.offset()));

@@ -1,7 +1,8 @@
 //! What readers and the committer share.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
@@ -11,7 +12,10 @@ use super::decide::Round;
 use super::index::{Index, IndexError};
 use super::ledger::Ledger;
 use super::lists::ListCache;
+use super::manifest::Manifest;
 use super::segments::{SegmentError, Segments};
+#[cfg(test)]
+use super::tests::faults;
 use crate::{ReadError, Unavailable};
 
 /// Reads of segments that run at once.
@@ -30,20 +34,23 @@ pub(super) struct Shared {
     /// Held for writing while a group changes the index: a reader that holds it sees no change.
     pub(super) gate: RwLock<()>,
     index: RwLock<Option<Arc<Index>>>,
+    /// How often another index was put in its place.
+    index_changes: AtomicU64,
     is_available: AtomicBool,
     lane: Semaphore,
 }
 
 impl Shared {
-    pub(super) fn new(dir: PathBuf, index: Index, ledger: Ledger) -> Self {
+    pub(super) fn new(dir: PathBuf, index: Index, ledger: Ledger, manifest: Manifest) -> Self {
         Self {
-            segments: Segments::new(segments_dir(&dir), ledger),
+            segments: Segments::new(segments_dir(&dir), ledger, manifest),
             dir,
             inboxes: InboxCache::new(),
             lists: ListCache::new(),
             round: Arc::new(Round::new()),
             gate: RwLock::new(()),
             index: RwLock::new(Some(Arc::new(index))),
+            index_changes: AtomicU64::new(0),
             is_available: AtomicBool::new(true),
             lane: Semaphore::new(LANE),
         }
@@ -58,7 +65,23 @@ impl Shared {
     /// Puts another index, or none, in the place of the present one and gives that back.
     pub(super) fn replace_index(&self, index: Option<Index>) -> Option<Arc<Index>> {
         let mut place = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        self.index_changes.fetch_add(1, Ordering::AcqRel);
         std::mem::replace(&mut place, index.map(Arc::new))
+    }
+
+    /// How often the index was replaced: what was found out about another one need not hold for this one.
+    pub(super) fn index_changes(&self) -> u64 {
+        self.index_changes.load(Ordering::Acquire)
+    }
+
+    /// Bytes that are free on the disk.
+    pub(super) fn free_bytes(&self) -> io::Result<u64> {
+        #[cfg(test)]
+        if let Some(bytes) = faults::free_bytes(&self.dir) {
+            return Ok(bytes);
+        }
+        let disk = rustix::fs::statvfs(&self.dir)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     pub(super) fn is_available(&self) -> bool {

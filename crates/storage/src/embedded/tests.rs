@@ -5,6 +5,7 @@ mod concurrent;
 mod end_of_log;
 pub(super) mod faults;
 mod model;
+mod obstacles;
 mod opening;
 mod retention;
 mod trouble;
@@ -65,7 +66,11 @@ pub(super) fn email(inbox: InboxKey, raw: &str) -> NewEmail {
 async fn what_was_stored_is_there_after_a_reopen() {
     let dir = tempfile::tempdir().unwrap();
     let store = Embedded::open(&config(dir.path())).unwrap();
-    assert!(store.recovery().rebuilt);
+    let made = Recovery {
+        created: true,
+        ..Recovery::default()
+    };
+    assert_eq!(store.recovery(), made, "nothing was there to be made anew");
     let new = new_inbox("a");
     let (inbox, address) = (new.inbox.key, new.inbox.address.clone());
     assert!(matches!(store.create_inbox(new, now()).await, Ok(Created::New)));

@@ -18,6 +18,8 @@ struct Filled {
     inboxes: [Inbox; 2],
     kept: EmailId,
     log: PathBuf,
+    /// What the manifest said before anyone noted where the log ends.
+    manifest: Vec<u8>,
     content: Vec<u8>,
     /// Where each call begins; the last is the transaction.
     calls: Vec<usize>,
@@ -27,13 +29,14 @@ async fn filled() -> Filled {
     let dir = tempfile::tempdir().unwrap();
     let config = config(dir.path());
     let store = Embedded::open(&config).unwrap();
+    let segments = segments_dir(&config.path);
+    let manifest = fs::read(segments.join("manifest")).unwrap();
     let inboxes = [create(&store, "one").await, create(&store, "two").await];
     let kept = deposit(&store, &inboxes[0], "kept").await;
     let emails = inboxes.iter().map(|inbox| email(inbox, "torn")).collect();
     store.accept(emails, &Retention::UNLIMITED, START).await.unwrap();
     store.close().await;
     drop(store);
-    let segments = segments_dir(&config.path);
     let log = segment_path(&segments, 1);
     let mut scanner = Scanner::open(&segments, 1, 0, Bodies::Verified).unwrap().unwrap();
     let mut calls = vec![FILE_HEADER];
@@ -44,6 +47,7 @@ async fn filled() -> Filled {
     assert_eq!(calls.len(), 4);
     Filled {
         content: fs::read(&log).unwrap(),
+        manifest,
         dir,
         config,
         inboxes,
@@ -54,10 +58,16 @@ async fn filled() -> Filled {
 }
 
 impl Filled {
-    /// Opens a store with this log, and no index that may be believed.
-    fn open(&self, log: &[u8]) -> Result<Embedded, OpenError> {
+    /// Puts this log in place, as if the store had not been closed.
+    fn write(&self, log: &[u8]) {
         assert!(self.dir.path().exists());
         fs::write(&self.log, log).unwrap();
+        fs::write(self.log.with_file_name("manifest"), &self.manifest).unwrap();
+    }
+
+    /// Opens a store with this log, and no index that may be believed.
+    fn open(&self, log: &[u8]) -> Result<Embedded, OpenError> {
+        self.write(log);
         fs::remove_file(self.config.path.join("index.marker")).unwrap();
         Embedded::open(&self.config)
     }
@@ -110,6 +120,35 @@ async fn a_tail_with_any_byte_changed_is_cut() {
 }
 
 #[tokio::test]
+async fn a_last_group_that_is_known_to_be_synced_is_never_cut() {
+    let filled = filled().await;
+    let manifest = filled.log.with_file_name("manifest");
+    let noted = fs::read(&manifest).unwrap();
+    assert_ne!(noted, filled.manifest, "a clean close notes the end");
+    let last = *filled.calls.last().unwrap();
+    let spoiled = (last..filled.content.len()).step_by(7).map(|at| {
+        let mut log = filled.content.clone();
+        log[at] ^= 1;
+        (log, last)
+    });
+    let cut = [0, 7, FILE_HEADER, last - 1, last, filled.content.len() - 1];
+    let cut = cut.map(|end| {
+        let start = filled.calls.iter().rev().find(|call| **call <= end);
+        (filled.content[..end].to_vec(), start.copied().unwrap_or(0))
+    });
+    for (log, damaged) in spoiled.chain(cut) {
+        fs::write(&filled.log, &log).unwrap();
+        fs::write(&manifest, &noted).unwrap();
+        let _ = fs::remove_file(filled.config.path.join("index.marker"));
+        match Embedded::open(&filled.config) {
+            Err(OpenError::Damaged { segment: 1, offset, .. }) => assert_eq!(offset, damaged as u64),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fs::read(&filled.log).unwrap(), log, "it is left as it is");
+    }
+}
+
+#[tokio::test]
 async fn damage_before_the_tail_is_an_error() {
     let filled = filled().await;
     for call in &filled.calls[..filled.calls.len() - 1] {
@@ -149,7 +188,7 @@ async fn an_empty_segment_at_the_end_is_no_trouble() {
 #[tokio::test]
 async fn an_index_that_is_ahead_of_the_log_is_made_anew() {
     let filled = filled().await;
-    fs::write(&filled.log, &filled.content[..*filled.calls.last().unwrap()]).unwrap();
+    filled.write(&filled.content[..*filled.calls.last().unwrap()]);
     let store = Embedded::open(&filled.config).unwrap();
     assert!(store.recovery().rebuilt);
     filled.assert_last_call_is_gone(&store, 0).await;
@@ -183,7 +222,7 @@ async fn an_index_of_another_log_is_made_anew() {
     let expected = Recovery {
         rebuilt: true,
         replayed: 5,
-        torn_bytes: 0,
+        ..Recovery::default()
     };
     assert_eq!(store.recovery(), expected);
     assert_eq!(ids(&store, &other.inboxes[0], START).await.len(), 3);

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::io::Errno;
+
 use crate::embedded::index::IndexError;
 
 /// What fails.
@@ -20,6 +22,16 @@ pub(in crate::embedded) enum Fault {
     Index,
     /// The log cannot be opened again.
     Reopen,
+    /// A new index does not take rows.
+    Copy,
+    /// The marker is written, but nobody knows whether it is durable.
+    Marker,
+    /// The list of segments cannot be written.
+    Manifest,
+    /// A segment cannot be read.
+    Read(u32),
+    /// A segment cannot be deleted.
+    Delete(u32),
     /// Compaction ends at this point.
     Compaction(CrashPoint),
 }
@@ -35,25 +47,54 @@ pub(in crate::embedded) enum CrashPoint {
     Checkpointed,
     /// The file is deleted.
     Deleted,
-    /// The directory is synced.
-    Synced,
 }
 
-static FAULTS: Mutex<Option<HashMap<(PathBuf, Fault), usize>>> = Mutex::new(None);
+/// How often each fault is still to come, and what the system says then.
+type Faults = HashMap<(PathBuf, Fault), (usize, Errno)>;
+
+static FAULTS: Mutex<Option<Faults>> = Mutex::new(None);
+
+/// Free bytes of the disks that tests make small.
+static FREE_BYTES: Mutex<Option<HashMap<PathBuf, u64>>> = Mutex::new(None);
 
 /// The next `times` operations of this kind fail in the store at `path`; 0 ends it.
 pub(in crate::embedded) fn set(path: &Path, fault: Fault, times: usize) {
+    set_errno(path, fault, times, Errno::IO);
+}
+
+/// As [`set`], with what the system says.
+pub(in crate::embedded) fn set_errno(path: &Path, fault: Fault, times: usize, errno: Errno) {
     let mut faults = FAULTS.lock().unwrap_or_else(PoisonError::into_inner);
-    faults.get_or_insert_default().insert((path.to_owned(), fault), times);
+    let faults = faults.get_or_insert_default();
+    faults.insert((path.to_owned(), fault), (times, errno));
+}
+
+/// How often a fault is still to come.
+pub(in crate::embedded) fn left(path: &Path, fault: Fault) -> usize {
+    let faults = FAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = faults.as_ref().and_then(|faults| faults.get(&(path.to_owned(), fault)));
+    found.map_or(0, |(times, _)| *times)
+}
+
+/// The disk of the store at `path` has so much room from now on.
+pub(in crate::embedded) fn set_free_bytes(path: &Path, bytes: u64) {
+    let mut free = FREE_BYTES.lock().unwrap_or_else(PoisonError::into_inner);
+    free.get_or_insert_default().insert(path.to_owned(), bytes);
+}
+
+/// The room that a test gives the store at `path`.
+pub(in crate::embedded) fn free_bytes(path: &Path) -> Option<u64> {
+    let free = FREE_BYTES.lock().unwrap_or_else(PoisonError::into_inner);
+    free.as_ref()?.get(path).copied()
 }
 
 /// Fails if a test wants it.
 pub(in crate::embedded) fn inject(dir: &Path, fault: Fault) -> io::Result<()> {
     let mut faults = FAULTS.lock().unwrap_or_else(PoisonError::into_inner);
-    for ((path, kind), times) in faults.get_or_insert_default() {
+    for ((path, kind), (times, errno)) in faults.get_or_insert_default() {
         if *kind == fault && *times > 0 && dir.starts_with(path) {
             *times -= 1;
-            return Err(io::Error::other("injected"));
+            return Err((*errno).into());
         }
     }
     Ok(())

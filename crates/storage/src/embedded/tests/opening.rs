@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use super::compaction::{crashed, passing, settled, tight};
 use super::*;
-use crate::conformance::create;
+use crate::conformance::{create, deposit};
+use crate::embedded::log::{segment_numbers, segment_path};
+use crate::embedded::shared::segments_dir;
 
 fn line(opened: Result<Embedded, OpenError>) -> String {
     let line = opened.expect_err("this must not open").to_string();
@@ -87,6 +90,95 @@ async fn another_stamp_opens_an_empty_store_only() {
     drop(Embedded::open(&ours).unwrap());
 }
 
+/// A store of several segments, closed, with a gap where compaction was.
+async fn compacted(dir: &Path) -> (EmbeddedConfig, Vec<u32>) {
+    let mut config = tight(dir);
+    let store = Embedded::open(&config).unwrap();
+    let inbox = create(&store, "kept").await;
+    for _ in 0..20 {
+        passing(&store, &inbox).await;
+        deposit(&store, &inbox, &"x".repeat(700)).await;
+    }
+    settled(&store).await;
+    store.close().await;
+    config.compact_below = Some(0);
+    let segments = segment_numbers(&segments_dir(&config.path)).unwrap();
+    assert!(segments.len() > 3);
+    assert_ne!(
+        segments.last(),
+        Some(&u32::try_from(segments.len()).unwrap()),
+        "there is a gap"
+    );
+    (config, segments)
+}
+
+#[tokio::test]
+async fn a_missing_segment_stops_the_start_and_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, segments) = compacted(dir.path()).await;
+    for segment in segments {
+        for is_believed in [true, false] {
+            let copy = crashed(&config, &format!("without-{segment}-{is_believed}"), is_believed);
+            let file = segment_path(&segments_dir(&copy.path), segment);
+            let moved = file.with_extension("elsewhere");
+            fs::rename(&file, &moved).unwrap();
+            let refused = line(Embedded::open(&copy));
+            assert!(
+                refused.ends_with(&format!("is not whole: {} is missing", file.display())),
+                "{refused}"
+            );
+            // It is no worse for having been tried: with the file it opens.
+            fs::rename(&moved, &file).unwrap();
+            let store = Embedded::open(&copy).unwrap();
+            assert_eq!(store.recovery().rebuilt, !is_believed);
+            assert_eq!(store.usage().await.unwrap().emails, 20);
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_its_list_of_segments_a_store_does_not_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, _) = compacted(dir.path()).await;
+    let manifest = segments_dir(&config.path).join("manifest");
+    let good = fs::read(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    let refused = line(Embedded::open(&config));
+    let expected = format!("is not whole: {} is missing", manifest.display());
+    assert!(refused.ends_with(&expected), "{refused}");
+    let mut spoiled = good.clone();
+    spoiled[25] ^= 1;
+    fs::write(&manifest, spoiled).unwrap();
+    let refused = line(Embedded::open(&config));
+    let expected = format!("is damaged: {} cannot be read", manifest.display());
+    assert!(refused.ends_with(&expected), "{refused}");
+    fs::write(&manifest, good).unwrap();
+    Embedded::open(&config).unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_segment_that_came_back_is_deleted_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = tight(dir.path());
+    let store = Embedded::open(&config).unwrap();
+    let inbox = create(&store, "kept").await;
+    let first = segment_path(&segments_dir(&config.path), 1);
+    let ghost = first.with_extension("ghost");
+    fs::hard_link(&first, &ghost).unwrap();
+    for _ in 0..20 {
+        passing(&store, &inbox).await;
+    }
+    settled(&store).await;
+    drop(store);
+    assert!(!first.exists());
+    fs::rename(&ghost, &first).unwrap();
+    fs::remove_file(config.path.join("index.marker")).unwrap();
+    let store = Embedded::open(&config).unwrap();
+    assert!(!first.exists());
+    let usage = store.usage().await.unwrap();
+    assert_eq!((usage.inboxes, usage.emails), (1, 0));
+}
+
 type ReplacedKey = fn(&mut Stamp) -> &mut String;
 
 #[tokio::test]
@@ -120,7 +212,13 @@ fn only_the_owner_may_look_inside() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&config.path), 0o700);
     assert_eq!(mode(&config.path.join("segments")), 0o700);
-    for file in ["LOCK", "stamp", "segments/00000001.log", "index.marker"] {
+    for file in [
+        "LOCK",
+        "stamp",
+        "segments/00000001.log",
+        "segments/manifest",
+        "index.marker",
+    ] {
         assert_eq!(mode(&config.path.join(file)), 0o600, "{file}");
     }
 }
