@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{fixtures, interop, probe, repository, stopwatch, tidy, vectors};
+use crate::{crash, fixtures, history, interop, probe, repository, stopwatch, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
@@ -52,6 +52,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "kill",
         run: kill,
+    },
+    Step {
+        name: "crash",
+        run: crash::short,
+    },
+    Step {
+        name: "history",
+        run: history::short,
     },
     Step {
         name: "probe",

@@ -4,10 +4,13 @@
 
 mod bench;
 mod ci;
+mod crash;
 mod fixtures;
 mod fuzz;
+mod history;
 mod interop;
 mod load;
+mod measured;
 mod probe;
 mod release;
 mod repository;
@@ -59,6 +62,10 @@ enum Command {
     Load(load::Options),
     /// Measure the release server beside Postfix smtp-sink, with smtp-source as the load
     Bench(bench::Options),
+    /// Kill the server at random points under load and compare with what clients were told
+    Crash(crash::Options),
+    /// Let clients share inboxes, and look for one order that explains what they saw
+    History(history::Options),
     /// Run the fuzz targets under libFuzzer; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
     /// Run everything that must pass before a change lands
@@ -86,6 +93,8 @@ fn run(command: &Command) -> Result<()> {
         Command::Probe(options) => probe::run(options),
         Command::Load(options) => load::run(options),
         Command::Bench(options) => bench::run(options),
+        Command::Crash(options) => crash::run(options),
+        Command::History(options) => history::run(options),
         Command::Fuzz(options) => fuzz::run(options),
         Command::Ci => ci::run(),
     }

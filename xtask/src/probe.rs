@@ -5,7 +5,7 @@
 
 mod breaks;
 mod chunks;
-mod dice;
+pub(crate) mod dice;
 mod exact;
 mod injection;
 mod line;

@@ -141,7 +141,8 @@ impl Inboxes {
     /// One page of an inbox's emails, newest first.
     ///
     /// # Errors
-    /// [`ReadError::NoInbox`] if it is gone meanwhile and nothing of it was read, [`ReadError::Unavailable`], [`ReadError::Damaged`].
+    /// [`ReadError::NoInbox`] if it is gone meanwhile and nothing of it was read, [`ReadError::Unavailable`],
+    /// [`ReadError::Damaged`].
     pub async fn list(&self, inbox: &Inbox, request: &ListRequest) -> Result<EmailList, ReadError> {
         let page = page(request, wanted_parts(inbox, request.include_content));
         let page = self.store().list(inbox.key, page, self.now()).await?;

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod dialogue;
+pub mod digest;
 pub mod dkim;
 pub mod dns;
 pub mod payload;

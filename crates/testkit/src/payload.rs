@@ -5,10 +5,12 @@
 //!
 //! Source: interface, "Encrypted payload"; FIPS 203; FIPS 204.
 
+mod client;
 mod object;
 mod scenario;
 mod vectors;
 
+pub use client::Client;
 pub use scenario::{Expect, Vector};
 pub use vectors::vectors;
 

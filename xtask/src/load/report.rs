@@ -1,15 +1,10 @@
 //! The table of the load, for people.
 
-use std::fs;
+use anyhow::Result;
 
-use anyhow::{Context, Result};
-
-use crate::{bench, repository};
+use crate::{bench, measured};
 
 const DOCUMENT: &str = "docs/TESTING.md";
-/// The measured part of the document stands between these lines.
-const BEGIN: &str = "<!-- measured: cargo xtask load --write -->";
-const END: &str = "<!-- end of measured -->";
 
 /// How a row ended.
 pub(super) struct Row {
@@ -33,19 +28,8 @@ pub(super) fn table(rows: &[Row]) -> String {
 
 /// Puts the table, with the facts of the machine, into the document.
 pub(super) fn write(table: &str) -> Result<()> {
-    let path = repository::root().join(DOCUMENT);
-    let document = fs::read_to_string(&path).with_context(|| format!("cannot read {DOCUMENT}"))?;
-    let measured = format!("{}\n{table}", bench::machine_facts()?);
-    fs::write(&path, replaced(&document, &measured)?)?;
-    Ok(())
-}
-
-fn replaced(document: &str, measured: &str) -> Result<String> {
-    let parts = document
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = parts.with_context(|| format!("{DOCUMENT} has no {BEGIN}"))?;
-    Ok(format!("{before}{BEGIN}\n{measured}{END}{after}"))
+    let text = format!("{}\n{table}", bench::machine_facts()?);
+    measured::write(DOCUMENT, "cargo xtask load --write", &text)
 }
 
 #[cfg(test)]
@@ -61,13 +45,5 @@ mod tests {
         };
         let rows = [row(Ok("c".to_owned())), row(Err(anyhow::anyhow!("d")))];
         assert!(table(&rows).ends_with("| a | b | c | ok |\n| a | b | d | **failed** |\n"));
-    }
-
-    #[test]
-    fn only_the_measured_part_is_replaced() {
-        let document = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let expected = format!("before\n{BEGIN}\nnew\n{END}\nafter\n");
-        assert_eq!(replaced(&document, "new\n").unwrap(), expected);
-        assert!(replaced("no place", "new\n").is_err());
     }
 }

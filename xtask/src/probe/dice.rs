@@ -2,11 +2,11 @@
 
 /// A generator of numbers (xorshift64*, Vigna 2016).
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// The same numbers for the same seed.
-    pub(super) fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..8 {
             dice.next();
@@ -15,18 +15,23 @@ impl Dice {
     }
 
     /// A number below the bound.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() >> 33) as usize % bound
     }
 
     /// One of these.
-    pub(super) fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    pub(crate) fn one_of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 
     /// Any byte.
-    pub(super) fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         self.next().to_be_bytes()[0]
+    }
+
+    /// Dice of somebody else's, whom these decide too.
+    pub(crate) fn split(&mut self) -> Self {
+        Self::seeded(self.next())
     }
 
     fn next(&mut self) -> u64 {

@@ -1,0 +1,240 @@
+//! `cargo xtask crash`: the server is killed at random points under load, again and again, on one data directory.
+//!
+//! After each start everything that the server shows is held against a ledger of what clients were told: what was
+//! acknowledged is there as it was, what is gone stays gone, and what was never answered has happened or not, for good.
+//! The ledger knows the server by its sockets only.
+
+pub(crate) mod api;
+pub(crate) mod instant;
+pub(crate) mod ledger;
+pub(crate) mod load;
+pub(crate) mod message;
+mod report;
+pub(crate) mod server;
+pub(crate) mod survey;
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use clap::Args;
+use tempfile::TempDir;
+
+use crate::probe::dice::Dice;
+use crate::server::Server;
+use crate::stopwatch;
+use api::Api;
+use ledger::{FLOODED, Ledger};
+use load::Load;
+pub(crate) use report::DOCUMENT;
+use report::Report;
+use server::{Binary, INBOX_MAX, segment_numbers};
+use survey::{Depth, Survey};
+
+/// How often, and with which dice.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Rounds, each of a start, a load and an end
+    #[arg(long, default_value_t = 30)]
+    rounds: u32,
+    /// Repeats the dice of a run; how threads and the disk interleave is not repeated
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Kill the release server instead of the debug one
+    #[arg(long)]
+    release: bool,
+    /// Kill this binary, which is there already, instead of building one
+    #[arg(long, conflicts_with = "release")]
+    server: Option<PathBuf>,
+    /// Write the table into docs/RELIABILITY.md
+    #[arg(long)]
+    write: bool,
+}
+
+/// Places for inboxes.
+pub(crate) const PLACES: usize = 13;
+/// A start may take so long, whatever the end before it left (D2).
+const START_MAX: Duration = Duration::from_secs(5);
+/// A load lasts at most so long.
+const LOAD_MAX_MS: usize = 1_500;
+/// A start that is interrupted goes on for at most so long.
+const START_CUT_MAX_US: usize = 150_000;
+const FLOODED_TTL: u64 = 604_800;
+
+/// The address of a place.
+pub(crate) fn address(place: usize) -> String {
+    format!("place{place}@restante.test")
+}
+
+/// A few rounds with a fixed seed, for every change.
+pub(crate) fn short() -> Result<()> {
+    run(&Options {
+        rounds: 8,
+        seed: Some(4),
+        release: false,
+        server: None,
+        write: false,
+    })
+}
+
+/// Runs the rounds, prints the figures, and writes them if asked to; any broken promise is an error.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    ensure!(options.rounds > 0, "--rounds must be at least 1");
+    let seed = options.seed.unwrap_or_else(|| stopwatch::since_epoch().as_secs());
+    let binary = Binary::chosen(options.server.as_deref(), options.release)?;
+    let home = TempDir::new()?;
+    eprintln!(
+        "crash: {} rounds, seed {seed}, {}",
+        options.rounds,
+        home.path().display()
+    );
+    let mut run = Run {
+        settings: binary.settings()?,
+        binary,
+        home: home.path(),
+        ledger: Ledger::new(PLACES, INBOX_MAX),
+        segments: Vec::new(),
+        report: Report {
+            build: if options.release { "release" } else { "debug" },
+            seed,
+            ..Report::default()
+        },
+    };
+    let outcome = (0..options.rounds).try_for_each(|round| {
+        let done = run.round(round, &mut Dice::seeded(seed.wrapping_add(u64::from(round) << 32)));
+        done.with_context(|| format!("round {round}"))
+    });
+    let outcome = outcome.and_then(|()| run.last(&mut Dice::seeded(seed)));
+    let report = run.finish();
+    println!("{}", report.table());
+    if let Err(error) = outcome {
+        let kept = home.keep();
+        return Err(error.context(format!(
+            "crash: seed {seed}, {} rounds done; the data is kept in {}",
+            report.rounds,
+            kept.display()
+        )));
+    }
+    if options.write { report.write() } else { Ok(()) }
+}
+
+/// A run under way.
+struct Run<'a> {
+    binary: Binary,
+    settings: Vec<(&'static str, &'static str)>,
+    home: &'a Path,
+    ledger: Ledger,
+    /// Numbers of the segments that were there last.
+    segments: Vec<u64>,
+    report: Report,
+}
+
+impl Run<'_> {
+    /// Starts, compares, loads, ends, and perhaps ends the next starts as well.
+    fn round(&mut self, round: u32, dice: &mut Dice) -> Result<()> {
+        let server = self.start()?;
+        self.compare(&server, Depth::New, dice)?;
+        self.work(server, &round.to_string(), dice)?;
+        for _ in 0..dice.below(3) {
+            let after = Duration::from_micros(dice.below(START_CUT_MAX_US) as u64);
+            Server::interrupt(self.binary.path(), self.home, &self.settings, after)?;
+            self.report.interrupted += 1;
+        }
+        if dice.below(4) == 0 {
+            server::forget_index(self.home)?;
+            self.report.rebuilds += 1;
+        }
+        self.report.rounds += 1;
+        eprintln!("round {round}: {}", self.ledger.pages().tally);
+        Ok(())
+    }
+
+    /// After the last round everything is compared, to the last byte.
+    fn last(&mut self, dice: &mut Dice) -> Result<()> {
+        let server = self.start()?;
+        self.compare(&server, Depth::All, dice)?;
+        server.stop()
+    }
+
+    fn start(&mut self) -> Result<Server> {
+        let is_rebuilt = !server::has_index(self.home);
+        let (took, server) = stopwatch::time(|| Server::start(self.binary.path(), self.home, &self.settings));
+        let longest = if is_rebuilt {
+            &mut self.report.longest_rebuild
+        } else {
+            &mut self.report.longest_start
+        };
+        *longest = took.max(*longest);
+        let server = server.context("it does not open without help")?;
+        ensure!(took < START_MAX, "ready only after {took:?}");
+        Ok(server)
+    }
+
+    /// Holds what is there against the ledger.
+    fn compare(&mut self, server: &Server, depth: Depth, dice: &mut Dice) -> Result<()> {
+        let api = Api::of(server)?;
+        let known = self.ledger.pages().clone();
+        let survey = Survey {
+            api: &api,
+            pages: &known,
+            depth,
+        };
+        let (found, violations) = survey.read(dice)?;
+        let mut pages = self.ledger.pages();
+        pages.settle(&found);
+        pages.violations.extend(violations);
+        let broken: Vec<_> = pages.violations.iter().map(ToString::to_string).collect();
+        if !broken.is_empty() {
+            bail!("{}\n{}", broken.join("\n"), server.log_tail());
+        }
+        Ok(())
+    }
+
+    /// Lets clients work and ends the server among them.
+    fn work(&mut self, server: Server, name: &str, dice: &mut Dice) -> Result<()> {
+        let is_flooding = self.settings.iter().any(|(name, _)| *name == server::INBOX_MAX_SETTING);
+        if is_flooding && self.ledger.pages().places[FLOODED].life.is_none() {
+            let created = load::create(&self.ledger, &Api::of(&server)?, FLOODED, None, FLOODED_TTL);
+            created.map_err(|_| anyhow!("creating an inbox is not answered"))?;
+        }
+        let load = Load::on(&server, is_flooding)?;
+        let lasting = match dice.below(4) {
+            0 => dice.below(LOAD_MAX_MS / 10),
+            _ => dice.below(LOAD_MAX_MS),
+        };
+        let is_asked = dice.below(6) == 0;
+        let mut stopped = Ok(());
+        load.run(
+            &self.ledger,
+            dice,
+            name,
+            || thread::sleep(Duration::from_millis(lasting as u64)),
+            || {
+                if is_asked {
+                    stopped = server.stop();
+                } else {
+                    server.kill();
+                }
+            },
+        );
+        if is_asked {
+            self.report.stops += 1;
+        } else {
+            self.report.kills += 1;
+        }
+        let now = segment_numbers(self.home)?;
+        self.report.segments_deleted += self.segments.iter().filter(|number| !now.contains(number)).count() as u64;
+        self.segments = now;
+        stopped
+    }
+
+    fn finish(self) -> Report {
+        let pages = self.ledger.pages();
+        Report {
+            tally: pages.tally,
+            violations: pages.violations.clone(),
+            ..self.report
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a run came to, for people.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::ledger::{Tally, Violation};
+use crate::{bench, measured};
+
+/// Where the proofs are written.
+pub(crate) const DOCUMENT: &str = "docs/RELIABILITY.md";
+
+/// The figures of a run.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) build: &'static str,
+    pub(super) seed: u64,
+    pub(super) rounds: u32,
+    /// Kills under load.
+    pub(super) kills: u32,
+    /// Kills of a server that was starting.
+    pub(super) interrupted: u32,
+    /// Ends by SIGTERM.
+    pub(super) stops: u32,
+    /// Starts that had to make the index anew.
+    pub(super) rebuilds: u32,
+    pub(super) longest_start: Duration,
+    pub(super) longest_rebuild: Duration,
+    /// Segment files that were deleted.
+    pub(super) segments_deleted: u64,
+    pub(super) tally: Tally,
+    pub(super) violations: Vec<Violation>,
+}
+
+impl Report {
+    /// The figures in Markdown.
+    pub(super) fn table(&self) -> String {
+        let tally = &self.tally;
+        let lost = self.count(|violation| matches!(violation, Violation::Lost(_)));
+        let returned = self.count(|violation| matches!(violation, Violation::Returned(_)));
+        let other = self.violations.len() - lost - returned;
+        let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+        let rows = [
+            (
+                "rounds",
+                format!("{} ({} build, seed {})", self.rounds, self.build, self.seed),
+            ),
+            ("kills under load", self.kills.to_string()),
+            ("kills during a start", self.interrupted.to_string()),
+            ("ends by SIGTERM under load", self.stops.to_string()),
+            ("starts without an index", self.rebuilds.to_string()),
+            ("segments deleted", self.segments_deleted.to_string()),
+            (
+                "acknowledged: mails",
+                format!("{} in {} transactions", tally.mails, tally.transactions),
+            ),
+            ("acknowledged: emails deleted", tally.deletions.to_string()),
+            ("acknowledged: emails marked as read", tally.marks.to_string()),
+            ("acknowledged: inboxes created", tally.creations.to_string()),
+            ("acknowledged: inboxes deleted", tally.inbox_deletions.to_string()),
+            ("inboxes expired", tally.expiries.to_string()),
+            ("sources compared under load", tally.reads.to_string()),
+            ("lost", lost.to_string()),
+            ("returned from the dead", returned.to_string()),
+            ("otherwise not as promised", other.to_string()),
+            ("longest start", seconds(self.longest_start)),
+            ("longest start without an index", seconds(self.longest_rebuild)),
+        ];
+        let mut table = "| | |\n|---|---:|\n".to_owned();
+        for (name, value) in rows {
+            let _ = writeln!(table, "| {name} | {value} |");
+        }
+        table
+    }
+
+    /// Puts the table, with the facts of the machine, into the document.
+    pub(super) fn write(&self) -> Result<()> {
+        let text = format!("{}\n{}", bench::machine_facts()?, self.table());
+        measured::write(DOCUMENT, "cargo xtask crash --write", &text)
+    }
+
+    fn count(&self, is_such: impl Fn(&Violation) -> bool) -> usize {
+        self.violations.iter().filter(|violation| is_such(violation)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_not_be_is_counted_by_its_kind() {
+        let text = String::new;
+        let report = Report {
+            violations: vec![
+                Violation::Lost(text()),
+                Violation::Returned(text()),
+                Violation::Returned(text()),
+                Violation::Torn(text()),
+            ],
+            ..Report::default()
+        };
+        let table = report.table();
+        for row in [
+            "| lost | 1 |",
+            "| returned from the dead | 2 |",
+            "| otherwise not as promised | 1 |",
+        ] {
+            assert!(table.contains(row), "{table}");
+        }
+    }
+}
