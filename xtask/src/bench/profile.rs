@@ -37,9 +37,9 @@ struct Part {
 
 const PARTS: &[Part] = &[
     Part {
-        name: "signing the metadata (ML-DSA-65)",
+        name: "signing (ML-DSA-65)",
         functions: &["mldsa", "MLDSA", "pqdsa", "PQDSA"],
-        lifted_by: "signing it at the first read, as the other parts are; a watched inbox needs it at once",
+        lifted_by: "nothing is left of it: every part is signed at its first read, or for an open stream",
     },
     Part {
         name: "three encapsulations (ML-KEM-768)",
@@ -79,7 +79,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "SMTP: session, sockets, replies",
         functions: &["restante_smtp", "restante_ingest", "tcp_", "sys_recv", "sys_send"],
-        lifted_by: "fewer reads and writes, which is for the sender to pipeline",
+        lifted_by: "fewer reads and writes, if the sender pipelined",
     },
     Part {
         name: "threads that wait and wake each other",
