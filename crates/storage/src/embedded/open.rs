@@ -258,11 +258,18 @@ fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
 }
 
+fn parent(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 fn lock_directory(path: &Path) -> Result<File, OpenError> {
     if path.exists() && !path.is_dir() {
         return Err(OpenError::NotADirectory { path: path.to_owned() });
     }
-    make_dir(path).map_err(|error| not_usable(path, error))?;
+    make_dir(path)
+        .and_then(|()| sync_dir(parent(path)))
+        .map_err(|error| not_usable(path, error))?;
     let lock = OpenOptions::new()
         .create(true)
         .truncate(false)
