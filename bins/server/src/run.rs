@@ -70,10 +70,12 @@ fn announce(path: PathBuf, running: &Running) -> Option<DiscoveryFile> {
         .ok()
 }
 
-/// SIGTERM and SIGINT.
+/// SIGTERM and SIGINT, and SIGXFSZ, which is caught and left alone.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// A write beyond the limit of file sizes would end the process; caught, it fails as on a full disk.
+    _beyond_file_size: Signal,
 }
 
 impl Signals {
@@ -81,6 +83,7 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            _beyond_file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 
