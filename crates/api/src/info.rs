@@ -17,7 +17,7 @@ pub(crate) async fn live() -> Response<Body> {
 
 /// Mail is taken.
 pub(crate) async fn ready(State(api): State<Arc<Api>>) -> Response<Body> {
-    if api.is_ready() {
+    if api.is_ready().await {
         answer::json(StatusCode::OK, &Health { status: "ok" })
     } else {
         answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "error" })

@@ -17,6 +17,9 @@ use crate::throttle::Throttle;
 /// Requests with a missing or wrong key that one address may send in a minute.
 const FAILED_KEYS: u32 = 20;
 
+/// A disk that takes longer to answer takes no mail; whoever asks for readiness seldom waits longer.
+const DISK_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The settings of the HTTP side.
 #[derive(Debug, Clone)]
 pub struct ApiSettings {
@@ -81,8 +84,9 @@ impl Api {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Whether mail is taken now: listeners bound, the last sync succeeded, not stopping.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire) && self.inboxes.is_available() && !self.stop.is_cancelled()
+    /// Whether mail is taken now: listeners bound, a disk that works, answers and has room, not stopping.
+    pub(crate) async fn is_ready(&self) -> bool {
+        let takes_mail = tokio::time::timeout(DISK_PATIENCE, self.inboxes.takes_mail());
+        self.ready.load(Ordering::Acquire) && !self.stop.is_cancelled() && takes_mail.await.unwrap_or(false)
     }
 }

@@ -138,8 +138,8 @@ impl Inboxes {
     }
 
     /// Whether mail can be stored now.
-    pub fn is_available(&self) -> bool {
-        self.shared.store.is_available()
+    pub async fn takes_mail(&self) -> bool {
+        self.shared.store.takes_mail().await
     }
 
     /// How often reading a message has panicked since the start; each time the message was kept all the same.

@@ -359,6 +359,10 @@ impl Store for Embedded {
         self.shared.is_available()
     }
 
+    async fn takes_mail(&self) -> bool {
+        self.commit(decide::TakesMail).await.unwrap_or(false)
+    }
+
     async fn close(&self) {
         let (closed, done) = oneshot::channel();
         if let Some(queue) = &self.queue

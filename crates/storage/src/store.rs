@@ -148,6 +148,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Whether the last write to disk succeeded; `false` until a failed backend has reopened itself.
     fn is_available(&self) -> bool;
 
+    /// Whether mail of usual size is taken: the store is available, and its disk has room above the floor of free space.
+    ///
+    /// The answer stands in line with the calls that write, so a disk that does not answer keeps it waiting too.
+    async fn takes_mail(&self) -> bool;
+
     /// Ends the store: what is queued is written, synced, and later calls are [`Unavailable`].
     async fn close(&self);
 }

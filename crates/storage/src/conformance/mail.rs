@@ -316,9 +316,9 @@ async fn usage_follows(store: &dyn Store) {
 async fn a_closed_store_is_unavailable(store: &dyn Store) {
     let inbox = create(store, "closed").await;
     let id = deposit(store, &inbox, "mail").await;
-    assert!(store.is_available());
+    assert!(store.is_available() && store.takes_mail().await);
     store.close().await;
-    assert!(!store.is_available());
+    assert!(!store.is_available() && !store.takes_mail().await);
     assert!(store.inbox(&inbox.address, START).await.is_err());
     assert!(store.email(inbox.key, id, &[], START).await.is_err());
     assert!(store.mark_read(inbox.key, id, START).await.is_err());

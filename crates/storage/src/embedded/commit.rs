@@ -276,7 +276,10 @@ impl Committer {
     }
 
     /// Bytes that mail may take before the floor is reached.
-    fn free_bytes(&self) -> io::Result<u64> {
+    fn free_bytes(&mut self) -> io::Result<u64> {
+        if !self.log.may_grow()? {
+            return Ok(0);
+        }
         Ok(self.shared.free_bytes()?.saturating_sub(self.min_free_bytes))
     }
 

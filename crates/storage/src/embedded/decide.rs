@@ -9,6 +9,7 @@ use bytes::Bytes;
 use restante_model::{EmailId, InboxKey, RemovalReason, Timestamp};
 
 use super::index::{IndexError, Rows, inbox_key, row};
+use super::log::ENOUGH_BYTES;
 use super::record::{Head, Record};
 use super::rows::{IdempotencyRow, key, signature_bit};
 use super::view::View;
@@ -59,6 +60,17 @@ impl<A> Decision<A> {
 /// Bytes that mail may still take above the floor of free space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room(pub(super) u64);
+
+/// [`crate::Store::takes_mail`].
+pub(super) struct TakesMail;
+
+impl Operation for TakesMail {
+    type Answer = bool;
+
+    fn decide(self, _: &View<'_>, Room(bytes): Room) -> Result<Decision<bool>, IndexError> {
+        Ok(Decision::nothing(bytes >= ENOUGH_BYTES.into()))
+    }
+}
 
 /// The outcome of [`Create`] before the inbox is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

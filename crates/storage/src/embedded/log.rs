@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -16,6 +16,9 @@ use super::tests::faults::{self, Fault};
 
 /// Blobs up to this size are copied into the buffer of the group; larger ones are written from where they are.
 const COPY_MAX: usize = 16 * 1024;
+
+/// Room that a store has which takes mail: several times what most messages need.
+pub(super) const ENOUGH_BYTES: u32 = 1024 * 1024;
 
 /// Files and directories belong to the server alone: they hold mail.
 pub(super) const FILE_MODE: u32 = 0o600;
@@ -57,6 +60,8 @@ pub(super) struct Log {
     file: File,
     /// Everything before this offset is durable; the file is cut to it when a write or a sync fails.
     synced: u64,
+    /// A write found no room, where the disk may say that there is some: a quota, or a limit of file sizes.
+    is_full: bool,
     group: Group,
 }
 
@@ -88,6 +93,7 @@ impl Log {
         };
         let end = end.max(FILE_HEADER as u64);
         file.set_len(end)?;
+        write_last_block_again(&file, end)?;
         file.sync_all()?;
         sync_dir(dir)?;
         Ok(Self {
@@ -97,6 +103,7 @@ impl Log {
             header,
             file,
             synced: end,
+            is_full: false,
             group: Group::default(),
         })
     }
@@ -108,7 +115,9 @@ impl Log {
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Reopen)?;
         let sequence = self.header.sequence;
-        *self = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes, sequence)?;
+        let reopened = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes, sequence)?;
+        let is_full = self.is_full;
+        *self = Self { is_full, ..reopened };
         Ok(())
     }
 
@@ -185,7 +194,9 @@ impl Log {
         if group.len == 0 {
             return Ok(());
         }
-        self.write(&group)?;
+        let written = self.write(&group);
+        self.is_full |= written.as_ref().is_err_and(is_for_want_of_room);
+        written?;
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Sync)?;
         self.file.sync_data()?;
@@ -238,10 +249,43 @@ impl Log {
         }
     }
 
+    /// Whether the file may grow; after a write that found no room this is tried by writing, of which nothing stays.
+    pub(super) fn may_grow(&mut self) -> io::Result<bool> {
+        if !self.is_full {
+            return Ok(true);
+        }
+        let tried = self.file.write_all_at(&vec![0; ENOUGH_BYTES as usize], self.synced);
+        self.file.set_len(self.synced)?;
+        match tried {
+            Err(error) if is_for_want_of_room(&error) => Ok(false),
+            tried => {
+                self.is_full = tried.is_err();
+                tried.map(|()| true)
+            }
+        }
+    }
+
     /// Forgets a group that was not written.
     pub(super) fn discard(&mut self) {
         self.group = Group::default();
     }
+}
+
+/// Whether a write failed because the disk, a quota or a limit of file sizes leaves no room.
+fn is_for_want_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// Writes the block again in which the file ends.
+///
+/// The system counts what a failed sync could not write as written: the next sync would skip it and succeed.
+/// Of what was acknowledged only this block can be among it, because the group behind it began there.
+fn write_last_block_again(file: &File, end: u64) -> io::Result<()> {
+    let len = end % file.metadata()?.blksize().max(4096);
+    let mut bytes = vec![0; usize::try_from(len).expect("blocks are far below 4 GiB")];
+    file.read_exact_at(&mut bytes, end - len)?;
+    file.write_all_at(&bytes, end - len)
 }
 
 /// Writes the header of a segment without records.

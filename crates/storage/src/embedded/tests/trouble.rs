@@ -113,7 +113,7 @@ async fn below_the_floor_of_free_space_mail_is_refused_and_deletes_work() {
             Err(AcceptError::NoRoom)
         );
     }
-    assert!(store.is_available());
+    assert!(store.is_available() && !store.takes_mail().await);
     assert!(
         store
             .delete_email(inbox.key, id, RemovalReason::Manual, START)
