@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::http::{self, Answer};
 
 /// Longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that is up; dropping it kills it.
 pub(crate) struct Daemon {
@@ -177,6 +177,11 @@ impl Daemon {
     /// Waits until the log holds the text.
     pub(crate) fn wait_for_log(&self, text: &str) {
         self.process.logged.wait_for(text, &self.process.said);
+    }
+
+    /// Whether the log holds the text by now.
+    pub(crate) fn has_logged(&self, text: &str) -> bool {
+        self.process.logged.text().contains(text)
     }
 
     /// Waits until the process has ended.

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]
 mod daemon;
 mod encryption;
+mod faults;
 #[path = "../e2e/harness/http.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]
 mod http;
@@ -14,10 +15,17 @@ mod memory;
 mod peer;
 mod refused;
 mod restart;
+mod rolling_restart;
 mod secrecy;
 mod start;
 mod stop;
+mod sync_order;
 #[path = "../e2e/harness/tls.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]
 mod tls;
+mod told;
+mod trace;
 mod trouble;
+mod trouble_disk;
+mod trouble_full;
+mod trouble_start;

@@ -1,10 +1,14 @@
-//! A disk that takes no more: clients hear so, earlier mail stays, and a restart finds all that was acknowledged.
+//! Files that may not grow: clients hear so, earlier mail stays, and a restart finds all that was acknowledged.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Resource, prlimit};
+
 use crate::daemon::{Daemon, command};
 use crate::peer::{Peer, stored_ids};
+use crate::told::{Told, health, wait_until_ready};
 
 const BOB: &str = "bob@restante.test";
 
@@ -15,7 +19,7 @@ fn with_small_files(home: &Path, blocks: u32) -> Command {
     let mut shell = Command::new("sh");
     shell.env_clear().current_dir(home).stdin(Stdio::null());
     shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\"");
+    let script = format!("ulimit -f {blocks}; exec \"$0\"");
     shell.args(["-c", &script]).arg(server.get_program());
     shell
 }
@@ -64,4 +68,45 @@ fn failing_writes_are_told_and_cost_nothing_that_was_acknowledged() {
     assert_eq!(ids_when_back(&server), acknowledged);
     let id = Peer::greeted(server.smtp).deliver(&[BOB], b"room again\r\n").remove(0);
     assert_eq!(server.emails(BOB)[0]["id"], id.as_str());
+}
+
+/// Lets the files of a server that runs grow to this size, or without end.
+fn limit_file_sizes(server: &Daemon, bytes: Option<u64>) {
+    let mut limit = prlimit(
+        Some(server.pid()),
+        Resource::Fsize,
+        rustix::process::getrlimit(Resource::Fsize),
+    )
+    .unwrap();
+    limit.current = bytes.or(limit.maximum);
+    prlimit(Some(server.pid()), Resource::Fsize, limit).unwrap();
+}
+
+#[test]
+fn a_limit_that_comes_and_goes_refuses_mail_but_no_deletion() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Daemon::start(home.path(), &[]);
+    server.create(BOB, None);
+    let mut told = Told::default();
+    // The segment becomes larger than the index, which the limit shall not reach.
+    for n in 0..16 {
+        told.deliver(&server, &format!("large {n}"));
+    }
+    let segment = home.path().join("data/store/segments/00000001.log");
+    limit_file_sizes(&server, Some(fs::metadata(segment).unwrap().len() + 2_000));
+    let mut refusals = (0..1_000).map(|n| told.send(&server, &format!("during {n}")).expect("there is no room"));
+    // The write that fails cannot be told from any other trouble, and what comes while the store reopens neither.
+    assert!(refusals.next().unwrap().starts_with("451 4.3.0 "));
+    assert!(
+        refusals.any(|refusal| refusal.starts_with("452 4.3.1 ")),
+        "nobody is told that there is no room"
+    );
+    assert_eq!((health(&server, "ready"), health(&server, "live")), (503, 200));
+    told.delete_oldest(&server, 204);
+    told.check_exactly(&server);
+    limit_file_sizes(&server, None);
+    wait_until_ready(&server);
+    told.deliver(&server, "after");
+    server.kill();
+    told.check_exactly(&Daemon::start(home.path(), &[]));
 }
