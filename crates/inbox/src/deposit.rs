@@ -208,6 +208,7 @@ impl Inboxes {
                 DepositError::Unavailable
             }
         })?;
+        self.evict_if_over().await;
         let bus = self.shared.bus.clone();
         if let Some(first) = arrivals.first()
             && self.shared.is_unsure.swap(false, Ordering::AcqRel)

@@ -57,6 +57,8 @@ impl Inboxes {
     ///
     /// With `after`, what was committed after that email comes first.
     /// An id that these inboxes never had gives no replay.
+    /// An email that may have been evicted since gives all that is left: much came after it, and the client may hear of
+    /// some of it twice.
     ///
     /// # Errors
     /// [`WatchError::NoInbox`] if no hash is known, [`WatchError::Read`].
@@ -158,11 +160,11 @@ impl Watch {
 
     async fn sequence_of(&self, email: Option<EmailId>) -> Result<Option<u64>, ReadError> {
         let Some(email) = email else { return Ok(None) };
+        let mut found = None;
         for inbox in self.watched.keys() {
-            if let Some(sequence) = self.inboxes.store().sequence_of(*inbox, email).await? {
-                return Ok(Some(sequence));
-            }
+            // One that knows the email knows better than one that may have evicted it and says 0.
+            found = found.max(self.inboxes.store().sequence_of(*inbox, email).await?);
         }
-        Ok(None)
+        Ok(found)
     }
 }

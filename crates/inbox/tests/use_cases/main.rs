@@ -6,5 +6,6 @@ mod creating;
 mod expiring;
 mod fixture;
 mod panicking;
+mod retention;
 mod sealing;
 mod watching;
