@@ -9,7 +9,9 @@
 //!
 //! - an unfinished write at the end of the last segment is cut off at the next open; a last group that was spoiled since looks the same;
 //! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
-//! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing;
+//! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing, and
+//!   so does a spoiled last group if it was there when the store was last opened or closed;
+//! - a segment file that is missing, but was not deleted on purpose, stops the open with [`OpenError::Missing`];
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else, but its
 //!   segment is compacted no more;
 //! - after a failed write or sync the group is unknown to its callers, and the log goes on from the last good sync.
@@ -17,7 +19,7 @@
 //! What is deleted gives its space back: a second thread has the committer write again what is live in a mostly dead
 //! segment, and deletes the file (`docs/adr/0015-compaction.md`).
 //!
-//! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail` and `segments` (the files), `rows`,
+//! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
 //! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `marker` and `open` (the start),
 //! `cache`, `lists`, `read` and `shared` (the readers).
