@@ -94,13 +94,6 @@ impl Peer {
         self.reply()
     }
 
-    /// The message as one chunk, which needs no dots, and the reply to it.
-    pub(crate) fn chunk(&mut self, message: &[u8]) -> io::Result<String> {
-        self.send(format!("BDAT {} LAST\r\n", message.len()).as_bytes())?;
-        self.send(message)?;
-        self.reply()
-    }
-
     /// A whole transaction that must succeed; the ids that the 250 names.
     pub(crate) fn deliver(&mut self, recipients: &[&str], message: &[u8]) -> Vec<String> {
         self.open_transaction(recipients);

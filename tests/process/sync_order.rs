@@ -8,6 +8,7 @@ use std::thread;
 use crate::daemon::{Daemon, command};
 use crate::faults::{self, under_strace};
 use crate::peer::{Peer, stored_ids};
+use crate::told::send_chunk;
 use crate::trace::{self, Call};
 
 const BOB: &str = "bob@restante.test";
@@ -35,7 +36,7 @@ fn traced(home: &Path, senders: usize, mails: usize, bytes: usize) -> (Vec<Mail>
                     let word = format!("mail-{n}-of-{sender}-");
                     let message = format!("Subject: {word}\r\n\r\n{}", "0123456789abcdef\r\n".repeat(bytes / 18));
                     peer.open_transaction(&[BOB]);
-                    let id = stored_ids(&peer.chunk(message.as_bytes()).unwrap()).remove(0);
+                    let id = stored_ids(&send_chunk(&mut peer, message.as_bytes())).remove(0);
                     (word, id)
                 };
                 (0..mails).map(&mut deliver).collect::<Vec<_>>()

@@ -31,7 +31,7 @@ impl Told {
     pub(crate) fn send(&mut self, server: &Daemon, subject: &str) -> Option<String> {
         let mut peer = Peer::greeted(server.smtp);
         peer.open_transaction(&[BOB]);
-        let reply = peer.chunk(&message(subject)).unwrap();
+        let reply = send_chunk(&mut peer, &message(subject));
         assert_eq!(peer.say("NOOP"), "250 2.0.0 Ok", "the connection goes on");
         if reply.starts_with("250 ") {
             let id = stored_ids(&reply).remove(0);
@@ -95,6 +95,14 @@ impl Told {
     pub(crate) fn check_exactly(&self, server: &Daemon) {
         assert_eq!(self.check(server).len(), self.stored.len(), "what was refused is shown");
     }
+}
+
+/// Sends a message as one chunk, which needs no dots; the reply to it.
+pub(crate) fn send_chunk(peer: &mut Peer, message: &[u8]) -> String {
+    peer.send(format!("BDAT {} LAST\r\n", message.len()).as_bytes())
+        .unwrap();
+    peer.send(message).unwrap();
+    peer.reply().unwrap()
 }
 
 /// Some kilobytes that nothing else holds, or many if the subject says so.

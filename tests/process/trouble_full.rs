@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::daemon::{Daemon, command};
 use crate::peer::{Peer, stored_ids};
-use crate::told::{BOB, health, wait_until_ready};
+use crate::told::{BOB, health, send_chunk, wait_until_ready};
 
 /// Some segments of 64 MiB.
 const DISK: &str = "size=224m";
@@ -65,7 +65,7 @@ fn a_full_disk_refuses_mail_until_deletions_have_made_room() {
     let mut send = |lines| {
         peer.open_transaction(&[BOB]);
         let message = format!("Subject: {lines} lines\r\n\r\n{}", "0123456789abcdef\r\n".repeat(lines));
-        peer.chunk(message.as_bytes()).unwrap()
+        send_chunk(&mut peer, message.as_bytes())
     };
     let mut stored = Vec::new();
     // What is too large for the room that is left is refused, what is smaller is not.
