@@ -11,13 +11,10 @@ use super::figures::{Figure, Row};
 use super::kill::Kill;
 use super::machine::Facts;
 use super::profile::Profile;
-use crate::repository;
+use crate::{measured, repository};
 
 const MARKDOWN: &str = "docs/BENCHMARKS.md";
 const JSON: &str = "docs/benchmarks.json";
-/// The measured part of the document stands between these lines.
-const BEGIN: &str = "<!-- measured: cargo xtask bench --write -->";
-const END: &str = "<!-- end of measured -->";
 
 /// All figures of one run.
 #[derive(Debug, Serialize)]
@@ -131,9 +128,7 @@ impl Report {
 
     /// Puts the tables into the document, and all figures beside it.
     pub(super) fn write(&self) -> Result<()> {
-        let markdown = repository::root().join(MARKDOWN);
-        let document = fs::read_to_string(&markdown)?;
-        fs::write(markdown, replaced(&document, &self.tables())?)?;
+        measured::write(MARKDOWN, "cargo xtask bench --write", &format!("\n{}\n", self.tables()))?;
         fs::write(
             repository::root().join(JSON),
             serde_json::to_string_pretty(self)? + "\n",
@@ -165,13 +160,6 @@ fn shown(figure: &Figure) -> String {
     format!("{} {}", figure.name, figure.unit.show(figure.spread().0))
 }
 
-fn replaced(document: &str, tables: &str) -> Result<String> {
-    match (document.split_once(BEGIN), document.split_once(END)) {
-        (Some((before, _)), Some((_, after))) => Ok(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}")),
-        _ => bail!("{MARKDOWN} lacks the lines `{BEGIN}` and `{END}`"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::figures::{Goal, Unit};
@@ -191,13 +179,5 @@ mod tests {
         );
         let lossy = Row { lost: Some(2), ..row };
         assert!(line(&lossy).ends_with("| 2 | **no** |\n"));
-    }
-
-    #[test]
-    fn only_the_measured_part_is_replaced() {
-        let document = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let expected = format!("before\n{BEGIN}\n\nnew\n{END}\nafter\n");
-        assert_eq!(replaced(&document, "new").unwrap(), expected);
-        replaced("no place", "new").unwrap_err();
     }
 }
