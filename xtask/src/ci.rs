@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::shell::{self, cargo};
-use crate::{crash, fixtures, history, interop, probe, repository, stopwatch, tidy, vectors};
+use crate::{crash, fixtures, history, interop, powercut, probe, repository, stopwatch, tidy, vectors};
 
 /// One step: its name and what it does.
 struct Step {
@@ -60,6 +60,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "history",
         run: history::short,
+    },
+    Step {
+        name: "powercut",
+        run: powercut::short,
     },
     Step {
         name: "probe",

@@ -9,7 +9,7 @@ pub(crate) mod instant;
 pub(crate) mod ledger;
 pub(crate) mod load;
 pub(crate) mod message;
-mod report;
+pub(crate) mod report;
 pub(crate) mod server;
 pub(crate) mod survey;
 
@@ -17,20 +17,19 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use tempfile::TempDir;
 
 use crate::probe::dice::Dice;
 use crate::server::Server;
 use crate::stopwatch;
-use api::Api;
-use ledger::{FLOODED, Ledger};
+use ledger::Ledger;
 use load::Load;
 pub(crate) use report::DOCUMENT;
 use report::Report;
 use server::{Binary, INBOX_MAX, segment_numbers};
-use survey::{Depth, Survey};
+use survey::Depth;
 
 /// How often, and with which dice.
 #[derive(Debug, Args)]
@@ -60,7 +59,6 @@ const START_MAX: Duration = Duration::from_secs(5);
 const LOAD_MAX_MS: usize = 1_500;
 /// A start that is interrupted goes on for at most so long.
 const START_CUT_MAX_US: usize = 150_000;
-const FLOODED_TTL: u64 = 604_800;
 
 /// The address of a place.
 pub(crate) fn address(place: usize) -> String {
@@ -134,7 +132,7 @@ impl Run<'_> {
     /// Starts, compares, loads, ends, and perhaps ends the next starts as well.
     fn round(&mut self, round: u32, dice: &mut Dice) -> Result<()> {
         let server = self.start()?;
-        self.compare(&server, Depth::New, dice)?;
+        survey::compare(&server, &self.ledger, Depth::New, dice)?;
         self.work(server, &round.to_string(), dice)?;
         for _ in 0..dice.below(3) {
             let after = Duration::from_micros(dice.below(START_CUT_MAX_US) as u64);
@@ -153,7 +151,7 @@ impl Run<'_> {
     /// After the last round everything is compared, to the last byte.
     fn last(&mut self, dice: &mut Dice) -> Result<()> {
         let server = self.start()?;
-        self.compare(&server, Depth::All, dice)?;
+        survey::compare(&server, &self.ledger, Depth::All, dice)?;
         server.stop()
     }
 
@@ -171,34 +169,9 @@ impl Run<'_> {
         Ok(server)
     }
 
-    /// Holds what is there against the ledger.
-    fn compare(&mut self, server: &Server, depth: Depth, dice: &mut Dice) -> Result<()> {
-        let api = Api::of(server)?;
-        let known = self.ledger.pages().clone();
-        let survey = Survey {
-            api: &api,
-            pages: &known,
-            depth,
-        };
-        let (found, violations) = survey.read(dice)?;
-        let mut pages = self.ledger.pages();
-        pages.settle(&found);
-        pages.violations.extend(violations);
-        let broken: Vec<_> = pages.violations.iter().map(ToString::to_string).collect();
-        if !broken.is_empty() {
-            bail!("{}\n{}", broken.join("\n"), server.log_tail());
-        }
-        Ok(())
-    }
-
     /// Lets clients work and ends the server among them.
     fn work(&mut self, server: Server, name: &str, dice: &mut Dice) -> Result<()> {
-        let is_flooding = self.settings.iter().any(|(name, _)| *name == server::INBOX_MAX_SETTING);
-        if is_flooding && self.ledger.pages().places[FLOODED].life.is_none() {
-            let created = load::create(&self.ledger, &Api::of(&server)?, FLOODED, None, FLOODED_TTL);
-            created.map_err(|_| anyhow!("creating an inbox is not answered"))?;
-        }
-        let load = Load::on(&server, is_flooding)?;
+        let load = Load::on(&server, &self.ledger, &self.settings)?;
         let lasting = match dice.below(4) {
             0 => dice.below(LOAD_MAX_MS / 10),
             _ => dice.below(LOAD_MAX_MS),

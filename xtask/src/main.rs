@@ -11,6 +11,7 @@ mod history;
 mod interop;
 mod load;
 mod measured;
+mod powercut;
 mod probe;
 mod release;
 mod repository;
@@ -66,6 +67,8 @@ enum Command {
     Crash(crash::Options),
     /// Let clients share inboxes, and look for one order that explains what they saw
     History(history::Options),
+    /// Cut the power of the disk in the middle of a load and compare with what clients were told
+    Powercut(powercut::Options),
     /// Run the fuzz targets under libFuzzer; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
     /// Run everything that must pass before a change lands
@@ -95,6 +98,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Bench(options) => bench::run(options),
         Command::Crash(options) => crash::run(options),
         Command::History(options) => history::run(options),
+        Command::Powercut(options) => powercut::run(options),
         Command::Fuzz(options) => fuzz::run(options),
         Command::Ci => ci::run(),
     }

@@ -164,11 +164,11 @@ fn ready(child: Option<&mut Child>, path: &Path) -> Result<Option<Discovery>> {
     let Ok(text) = fs::read_to_string(path) else {
         return Ok(None);
     };
-    let discovery: Discovery = serde_json::from_str(&text).with_context(|| format!("not understood: {text}"))?;
-    // A server that was killed leaves its file behind.
-    if discovery.pid != child.id() {
+    // It may be half written, or that of a server that was killed.
+    let discovery: Option<Discovery> = serde_json::from_str(&text).ok();
+    let Some(discovery) = discovery.filter(|discovery| discovery.pid == child.id()) else {
         return Ok(None);
-    }
+    };
     let answer = ureq::get(format!("{}/health/ready", discovery.url)).call();
     Ok(answer.is_ok().then_some(discovery))
 }

@@ -7,20 +7,21 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use super::api::{Api, Unanswered};
 use super::ledger::{FLOODED, Ledger, Violation};
+use super::server::INBOX_MAX_SETTING;
 use crate::probe::dice::Dice;
 use crate::server::Server;
 use crate::stopwatch;
-
-pub(crate) use keeper::create;
 
 /// Clients that send to many places.
 const SENDERS: usize = 3;
 /// Clients that create and delete inboxes, each at places of its own, and mark, read and delete emails.
 const KEEPERS: usize = 2;
+/// As long as there is, in seconds.
+const FLOODED_TTL_SECS: u64 = 604_800;
 
 /// What all clients of a load share.
 struct Shared<'a> {
@@ -40,8 +41,14 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// For a server that runs.
-    pub(crate) fn on(server: &Server, is_flooding: bool) -> Result<Self> {
+    /// For a server that runs with these settings; the inbox that is flooded is there then.
+    pub(crate) fn on(server: &Server, ledger: &Ledger, settings: &[(&str, &str)]) -> Result<Self> {
+        let is_flooding = settings.iter().any(|(name, _)| *name == INBOX_MAX_SETTING);
+        let is_missing = ledger.pages().places[FLOODED].life.is_none();
+        if is_flooding && is_missing {
+            let created = keeper::create(ledger, &Api::of(server)?, FLOODED, None, FLOODED_TTL_SECS);
+            created.map_err(|_| anyhow!("creating an inbox is not answered"))?;
+        }
         Ok(Self {
             smtp: server.discovery().smtp.clone(),
             keepers: (0..KEEPERS).map(|_| Api::of(server)).collect::<Result<_>>()?,

@@ -37,9 +37,7 @@ impl Report {
     /// The figures in Markdown.
     pub(super) fn table(&self) -> String {
         let tally = &self.tally;
-        let lost = self.count(|violation| matches!(violation, Violation::Lost(_)));
-        let returned = self.count(|violation| matches!(violation, Violation::Returned(_)));
-        let other = self.violations.len() - lost - returned;
+        let [lost, returned, other] = counts(&self.violations);
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         let rows = [
             (
@@ -60,6 +58,10 @@ impl Report {
             ("acknowledged: inboxes created", tally.creations.to_string()),
             ("acknowledged: inboxes deleted", tally.inbox_deletions.to_string()),
             ("inboxes expired", tally.expiries.to_string()),
+            (
+                "emails gone from the inbox that is flooded",
+                tally.evictions.to_string(),
+            ),
             ("sources compared under load", tally.reads.to_string()),
             ("lost", lost.to_string()),
             ("returned from the dead", returned.to_string()),
@@ -79,10 +81,19 @@ impl Report {
         let text = format!("{}\n{}", bench::machine_facts()?, self.table());
         measured::write(DOCUMENT, "cargo xtask crash --write", &text)
     }
+}
 
-    fn count(&self, is_such: impl Fn(&Violation) -> bool) -> usize {
-        self.violations.iter().filter(|violation| is_such(violation)).count()
+/// How many are losses, returns from the dead, and others.
+pub(crate) fn counts(violations: &[Violation]) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for violation in violations {
+        counts[match violation {
+            Violation::Lost(_) => 0,
+            Violation::Returned(_) => 1,
+            _ => 2,
+        }] += 1;
     }
+    counts
 }
 
 #[cfg(test)]

@@ -67,6 +67,21 @@ pub(crate) fn forget_index(home: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Puts the data directory under another boot of the kernel: an index that was in use is from before it.
+pub(crate) fn boot(home: &Path) -> Result<()> {
+    let marker = marker(home);
+    let text = fs::read_to_string(&marker).unwrap_or_default();
+    if let Some(opened) = text.strip_prefix("open ") {
+        fs::write(&marker, format!("open 0{opened}"))?;
+    }
+    // The runtime directory of a machine is empty after a boot.
+    let runtime = home.join("restante");
+    if runtime.exists() {
+        fs::remove_dir_all(runtime)?;
+    }
+    Ok(())
+}
+
 /// The numbers of the segments that are there.
 pub(crate) fn segment_numbers(home: &Path) -> Result<Vec<u64>> {
     let folder = home.join("data/store/segments");

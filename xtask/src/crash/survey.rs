@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use restante_testkit::digest::sha256;
@@ -12,10 +12,11 @@ use serde_json::Value;
 use super::address;
 use super::api::{Answer, Api};
 use super::instant::milliseconds;
-use super::ledger::{Found, FoundEmail, FoundInbox, Pages, Source, Violation};
+use super::ledger::{Found, FoundEmail, FoundInbox, Ledger, Pages, Source, Violation};
 use super::load::now_ms;
 use crate::probe::dice::Dice;
 use crate::probe::target::trace_end;
+use crate::server::Server;
 
 /// Of the emails that were compared before, one in so many is read again.
 const READ_AGAIN: usize = 16;
@@ -29,17 +30,40 @@ pub(crate) enum Depth {
     All,
 }
 
+/// Holds what a server shows against the ledger, in which nothing is open any more afterwards.
+///
+/// # Errors
+/// Every broken promise, also those that clients met before.
+pub(crate) fn compare(server: &Server, ledger: &Ledger, depth: Depth, dice: &mut Dice) -> Result<()> {
+    let api = Api::of(server)?;
+    let known = ledger.pages().clone();
+    let survey = Survey {
+        api: &api,
+        pages: &known,
+        depth,
+    };
+    let (found, violations) = survey.read(dice)?;
+    let mut pages = ledger.pages();
+    pages.settle(&found);
+    pages.violations.extend(violations);
+    let broken: Vec<_> = pages.violations.iter().map(ToString::to_string).collect();
+    if !broken.is_empty() {
+        bail!("{}\n{}", broken.join("\n"), server.log_tail());
+    }
+    Ok(())
+}
+
 /// A reader of everything.
-pub(crate) struct Survey<'a> {
-    pub(crate) api: &'a Api,
+struct Survey<'a> {
+    api: &'a Api,
     /// What is known, which says what is worth reading.
-    pub(crate) pages: &'a Pages,
-    pub(crate) depth: Depth,
+    pages: &'a Pages,
+    depth: Depth,
 }
 
 impl Survey<'_> {
     /// Reads all places, and what contradicts itself on the way.
-    pub(crate) fn read(&self, dice: &mut Dice) -> Result<(Found, Vec<Violation>)> {
+    fn read(&self, dice: &mut Dice) -> Result<(Found, Vec<Violation>)> {
         let (mut found, mut violations) = (Found::default(), Vec::new());
         found.begun_ms = now_ms();
         for place in 0..self.pages.places.len() {

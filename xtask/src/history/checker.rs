@@ -34,12 +34,14 @@ pub(crate) enum Rejection {
 /// # Errors
 /// [`Rejection`].
 pub(crate) fn check(mut operations: Vec<Operation>, ids: &Ids) -> Result<(), Rejection> {
-    operations.sort_by_key(|operation| operation.invoked);
+    // What was not answered may stay open for good, and must not be in the way of the others.
+    operations.sort_by_key(|operation| (operation.answered.is_none(), operation.invoked));
+    let answered = operations.partition_point(|operation| operation.answered.is_some());
     Search {
         operations: &operations,
         ids,
         seen: HashSet::new(),
-        placed: Placed::of(operations.len()),
+        placed: Placed::of(answered),
         state: State::default(),
         best: 0,
         stuck: Vec::new(),
@@ -47,33 +49,43 @@ pub(crate) fn check(mut operations: Vec<Operation>, ids: &Ids) -> Result<(), Rej
     .run()
 }
 
-/// Which operations are placed: all before the first that is not, and a few behind it.
+/// Which operations are placed: of those with an answer all before the first that is not, and a few behind it; of those
+/// without one a few.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Placed {
     /// All before it are placed.
     first_open: usize,
     /// Those behind it that are, in order.
     beyond: Vec<usize>,
-    length: usize,
+    /// Those without an answer that are, in order.
+    lost: Vec<usize>,
+    /// How many have an answer; the others come behind them.
+    answered: usize,
 }
 
 impl Placed {
-    fn of(length: usize) -> Self {
+    fn of(answered: usize) -> Self {
         Self {
             first_open: 0,
             beyond: Vec::new(),
-            length,
+            lost: Vec::new(),
+            answered,
         }
     }
 
     fn has(&self, index: usize) -> bool {
-        index < self.first_open || self.beyond.binary_search(&index).is_ok()
+        index < self.first_open || self.beyond.binary_search(&index).is_ok() || self.lost.binary_search(&index).is_ok()
     }
 
     fn with(&self, index: usize) -> Self {
         let mut next = self.clone();
-        if let Err(at) = next.beyond.binary_search(&index) {
-            next.beyond.insert(at, index);
+        let few = if index < self.answered {
+            &mut next.beyond
+        } else {
+            &mut next.lost
+        };
+        if let Err(at) = few.binary_search(&index) {
+            few.insert(at, index);
         }
         while next.beyond.first() == Some(&next.first_open) {
             next.beyond.remove(0);
@@ -83,16 +95,17 @@ impl Placed {
     }
 
     fn count(&self) -> usize {
-        self.first_open + self.beyond.len()
+        self.first_open + self.beyond.len() + self.lost.len()
     }
 
+    /// Those with an answer that are not placed, by invocation.
     fn open(&self) -> impl Iterator<Item = usize> {
-        (self.first_open..self.length).filter(|index| !self.has(*index))
+        (self.first_open..self.answered).filter(|index| !self.has(*index))
     }
 }
 
 struct Search<'a> {
-    /// By invocation.
+    /// Those with an answer, then the others, each by invocation.
     operations: &'a [Operation],
     ids: &'a Ids,
     seen: HashSet<(Placed, State)>,
@@ -163,6 +176,7 @@ impl Search<'_> {
             first_answer = first_answer.min(operation.answered.unwrap_or(u64::MAX));
             candidates.push(index);
         }
+        candidates.extend((self.placed.answered..self.operations.len()).filter(|index| !self.placed.has(*index)));
         candidates.retain(|index| self.operations[*index].invoked <= first_answer);
         candidates
     }

@@ -43,6 +43,7 @@ impl Pages {
         self.adopt(found);
         let kept = self.kept_of_flood();
         let mut buried = Vec::new();
+        self.tally.evictions += kept.values().filter(|is_kept| !**is_kept).count() as u64;
         for (id, mail) in &mut self.mails {
             let life = self.places[mail.place].life.as_ref().map(|life| life.number);
             let inbox = found.inboxes[mail.place].as_ref();

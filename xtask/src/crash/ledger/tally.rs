@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     pub(crate) inbox_deletions: u64,
     /// Inboxes that expired.
     pub(crate) expiries: u64,
+    /// Emails that were seen to have gone from the inbox that is flooded.
+    pub(crate) evictions: u64,
 }
 
 impl fmt::Display for Tally {

@@ -71,7 +71,7 @@ fn client_number(dice: &mut Dice) -> u64 {
 }
 
 /// Creates an inbox at a place that is free, as far as the ledger knows.
-pub(crate) fn create(
+pub(super) fn create(
     ledger: &Ledger,
     api: &Api,
     place: usize,
