@@ -22,7 +22,7 @@
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
 //! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `marker` and `open` (the start),
-//! `cache`, `lists`, `read` and `shared` (the readers).
+//! `cache`, `lists`, `read` and `shared` (the readers), `verify` and `tools` (for operators).
 
 mod apply;
 mod cache;
@@ -49,6 +49,8 @@ mod shared;
 mod stamp;
 mod sweep;
 mod tail;
+mod tools;
+mod verify;
 mod view;
 
 #[cfg(test)]
@@ -65,6 +67,8 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use open::{EmbeddedConfig, OpenError, Recovery};
 pub use stamp::Stamp;
+pub use tools::{HeldStore, NewStore, Statistics, ToolError, remove};
+pub use verify::{Finding, Problem, Progress, Verified};
 
 use crate::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, InboxPage, ListPage, NewEmail, NewInbox, Part,

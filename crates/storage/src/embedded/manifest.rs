@@ -55,14 +55,20 @@ impl Manifest {
     /// # Errors
     /// [`ReplayError::Missing`] if there are segments without it, [`ReplayError::Spoiled`] if it cannot be read.
     pub(super) fn open(dir: &Path) -> Result<Self, ReplayError> {
+        if !dir.join(FILE).exists() && segment_numbers(dir)?.is_empty() {
+            Known::default().write(dir)?;
+        }
+        Self::read(dir)
+    }
+
+    /// Reads the manifest of a directory.
+    ///
+    /// # Errors
+    /// As [`Manifest::open`], also where there is no segment.
+    pub(super) fn read(dir: &Path) -> Result<Self, ReplayError> {
         let file = dir.join(FILE);
         let mut known = match fs::read(&file) {
             Ok(bytes) => Known::parse(&bytes).ok_or(ReplayError::Spoiled { file })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && segment_numbers(dir)?.is_empty() => {
-                let new = Known::default();
-                new.write(dir)?;
-                new
-            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReplayError::Missing { file }),
             Err(error) => return Err(error.into()),
         };
@@ -119,6 +125,16 @@ impl Manifest {
             segments.pop();
         }
         Ok(())
+    }
+
+    /// Whether a segment was deleted on purpose.
+    pub(super) fn is_gone(&self, segment: u32) -> bool {
+        self.lock().is_gone(segment)
+    }
+
+    /// A segment, and how much of it was synced once, and of all before it.
+    pub(super) fn synced(&self) -> (u32, u64) {
+        self.lock().synced
     }
 
     /// How much of a segment is known to have been synced; 0 if that is not known.

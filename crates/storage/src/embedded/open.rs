@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
 use super::ledger::{Bound, Ledger};
-use super::log::{FILE_MODE, Log, sync_dir};
+use super::log::{FILE_MODE, Log, segment_numbers, sync_dir};
 use super::manifest::Manifest;
 use super::marker::{self, DIR_MODE};
 use super::replay::{End, ReplayError, replay};
@@ -102,6 +102,14 @@ pub enum OpenError {
         /// The format that it has.
         found: String,
     },
+    /// A part of it is not there.
+    #[error("the store in {} is incomplete: it has no {lacking}; was it copied to its end?", path.display())]
+    Incomplete {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing in it.
+        lacking: &'static str,
+    },
     /// Its mail was stored under another wire profile or keys.
     #[error(
         "the store in {} was filled with {what} {stored}, and this start has {ours}: \
@@ -184,11 +192,12 @@ pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
     let lock = lock_directory(&config.path)?;
     let segments = segments_dir(&config.path);
     let stored = check_format(&config.path)?;
+    make_dir(&segments).map_err(usable)?;
+    sync_dir(&config.path).map_err(usable)?;
+    // Last, so that a store with a stamp and without its segments is known to be incomplete.
     if stored.is_none() {
         stamp::write(&config.path, &config.stamp).map_err(usable)?;
     }
-    make_dir(&segments).map_err(usable)?;
-    sync_dir(&config.path).map_err(usable)?;
     let failed = |error: ReplayError| replay_error(&config.path, error);
     let manifest = Manifest::open(&segments).map_err(failed)?;
     manifest.trim().map_err(failed)?;
@@ -239,7 +248,7 @@ fn tell(recovery: Recovery, end: End) {
     }
 }
 
-fn not_usable(path: &Path, error: io::Error) -> OpenError {
+pub(super) fn not_usable(path: &Path, error: io::Error) -> OpenError {
     let path = path.to_owned();
     if error.kind() == io::ErrorKind::NotADirectory {
         return OpenError::NotADirectory { path };
@@ -285,18 +294,32 @@ fn lock_directory(path: &Path) -> Result<File, OpenError> {
 }
 
 /// The stamp, once the format is known to be ours; none in a new directory.
-fn check_format(path: &Path) -> Result<Option<Stamp>, OpenError> {
+pub(super) fn check_format(path: &Path) -> Result<Option<Stamp>, OpenError> {
     let other = |found| {
         Err(OpenError::Format {
             path: path.to_owned(),
             found,
         })
     };
+    let incomplete = |lacking| {
+        let path = path.to_owned();
+        Err(OpenError::Incomplete { path, lacking })
+    };
     match stamp::read(path).map_err(|error| not_usable(path, error))? {
+        Stamped::Ours(_) if !segments_dir(path).exists() => incomplete("segments"),
         Stamped::Ours(stamp) => Ok(Some(stamp)),
         Stamped::OtherFormat(found) => other(found),
-        Stamped::Nothing if segments_dir(path).exists() => other("unknown".to_owned()),
+        Stamped::Nothing if holds_segments(path)? => incomplete("stamp"),
         Stamped::Nothing => Ok(None),
+    }
+}
+
+/// Whether there are segments: a start that ended early has made the directory and nothing in it.
+fn holds_segments(path: &Path) -> Result<bool, OpenError> {
+    match segment_numbers(&segments_dir(path)) {
+        Ok(numbers) => Ok(!numbers.is_empty()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(not_usable(path, error)),
     }
 }
 
@@ -342,6 +365,15 @@ fn open_index(path: &Path, manifest: &Manifest) -> Result<(Index, PathBuf, End, 
     Ok((index, dir, end, true))
 }
 
+/// The index of a store that the caller holds, at the end of the log, and its directory.
+pub(super) fn index_at_end(path: &Path) -> Result<(Index, PathBuf), OpenError> {
+    let failed = |error| replay_error(path, error);
+    let manifest = Manifest::open(&segments_dir(path)).map_err(failed)?;
+    manifest.trim().map_err(failed)?;
+    let (index, dir, ..) = open_index(path, &manifest)?;
+    Ok((index, dir))
+}
+
 fn open_at(path: &Path, manifest: &Manifest, dir: &Path) -> Result<(Index, End), ReplayError> {
     marker::opened(path, dir)?;
     let index = Index::open(dir)?;
@@ -349,7 +381,7 @@ fn open_at(path: &Path, manifest: &Manifest, dir: &Path) -> Result<(Index, End),
     Ok((index, end))
 }
 
-fn replay_error(path: &Path, error: ReplayError) -> OpenError {
+pub(super) fn replay_error(path: &Path, error: ReplayError) -> OpenError {
     let path = path.to_owned();
     match error {
         ReplayError::Io(error) => not_usable(&path, error),

@@ -28,7 +28,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// The first value that differs: its name, the other's, and ours.
-    pub(super) fn difference(&self, stored: &Self) -> Option<(&'static str, String, String)> {
+    pub fn difference(&self, stored: &Self) -> Option<(&'static str, String, String)> {
         [
             ("wire profile", &stored.profile, &self.profile),
             ("signing key", &stored.signing_key, &self.signing_key),

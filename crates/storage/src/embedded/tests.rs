@@ -9,6 +9,7 @@ mod obstacles;
 mod opening;
 mod retention;
 mod trouble;
+mod verify;
 
 use std::path::Path;
 
