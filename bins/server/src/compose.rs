@@ -29,7 +29,7 @@ use crate::settings::Settings;
 use self::sockets::{Sockets, address};
 
 /// The store's folder in the data directory.
-const STORE_DIR: &str = "store";
+pub const STORE_DIR: &str = "store";
 
 /// A server that takes mail and answers requests.
 #[derive(Debug)]
@@ -204,14 +204,19 @@ async fn prepare_certificate(settings: &Settings, now: Timestamp) -> Result<Opti
     prepared.expect("preparing a certificate does not panic")
 }
 
-async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn Store>, StartError> {
+/// What mail that is stored under these settings and secrets depends on.
+pub fn stamp(settings: &Settings, secrets: &Secrets) -> Stamp {
     let fingerprint = |bytes: &[u8]| base64url::encode(digest::sha256(bytes));
-    let stamp = Stamp {
+    Stamp {
         profile: settings.wire_profile.to_string(),
         signing_key: fingerprint(secrets.signing_key.verifying_key().as_bytes()),
         event_key: base64url::encode(secrets.event_key.fingerprint()),
         seal_mac_key: base64url::encode(secrets.seal_mac_key.fingerprint()),
-    };
+    }
+}
+
+async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn Store>, StartError> {
+    let stamp = stamp(settings, secrets);
     let min_free_bytes = settings.storage.min_free_bytes;
     let config = EmbeddedConfig {
         min_free_bytes,

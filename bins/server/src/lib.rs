@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Modules, in reading order: [`settings`], [`start_error`], [`data_directory`], [`secrets`], [`logs`], [`panics`],
-//! [`limits`], [`listen`], [`certificate`], [`startup`], [`discovery`], [`compose`], [`run`].
+//! [`limits`], [`listen`], [`certificate`], [`startup`], [`discovery`], [`compose`], [`run`], [`store_command`].
 
 pub mod certificate;
 pub mod compose;
@@ -33,6 +33,7 @@ pub mod secrets;
 pub mod settings;
 pub mod start_error;
 pub mod startup;
+pub mod store_command;
 
 pub use compose::RunningServer;
 pub use secrets::Secrets;

@@ -8,9 +8,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use restante_server::settings::{self, Invocation, Machine};
+use restante_model::SystemClock;
+use restante_server::settings::{self, Invocation, LogSettings, Machine};
+use restante_server::store_command::{self, Surroundings};
 use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, panics, run};
 use tokio::runtime::Builder;
+use tracing::Level;
 
 /// glibc keeps blocks of up to 32 MiB in the heaps of its threads, where the memory of large messages stays
 /// (docs/adr/0014); how this one is set up stands in `.cargo/config.toml`.
@@ -22,7 +25,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     match start() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
             error.exit_code()
@@ -30,19 +33,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn start() -> Result<(), StartError> {
+fn start() -> Result<ExitCode, StartError> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     match settings::read(std::env::args_os(), environment.clone(), &Machine::of_this_process())? {
         Invocation::Print(text) => {
             // A reader that has seen enough, such as `head`, is no failure.
             let _ = std::io::stdout().write_all(text.as_bytes());
-            Ok(())
+            Ok(ExitCode::SUCCESS)
         }
         Invocation::Serve(settings) => {
             let variable = |name: &str| environment.get(OsStr::new(name)).cloned();
             logs::start(settings.log, variable("NO_COLOR").as_deref());
             panics::log_places_only();
-            serve(*settings, discovery::path(variable))
+            serve(*settings, discovery::path(variable)).map(|()| ExitCode::SUCCESS)
+        }
+        Invocation::Store(command, settings) => {
+            let level = settings.log.level.min(Level::WARN);
+            let no_color = environment.get(OsStr::new("NO_COLOR"));
+            logs::start(LogSettings { level, ..settings.log }, no_color.map(OsString::as_os_str));
+            panics::log_places_only();
+            let surroundings = Surroundings {
+                scratch: std::env::temp_dir(),
+                clock: &SystemClock,
+            };
+            Ok(store_command::run(&command, &settings, &surroundings))
         }
     }
 }

@@ -33,12 +33,15 @@ pub use typed::{
 
 use crate::StartError;
 use crate::certificate::ServerCertificate;
+use crate::store_command::StoreCommand;
 
 /// What the command line asks for.
 #[derive(Debug)]
 pub enum Invocation {
     /// Run the server.
     Serve(Box<Settings>),
+    /// Look after the store and end.
+    Store(StoreCommand, Box<Settings>),
     /// Print a text and end: help, version, effective settings, reference page.
     Print(String),
 }
@@ -66,6 +69,7 @@ pub fn read(
             ServerCertificate::check(&Settings::from(&resolved))?;
             Invocation::Print(report::effective(&resolved))
         }
+        flags::Asked::Store(command) => Invocation::Store(command, Box::new(Settings::from(&resolved))),
         flags::Asked::Serve | flags::Asked::Reference => Invocation::Serve(Box::new(Settings::from(&resolved))),
     })
 }

@@ -9,9 +9,21 @@ use super::kind::Kind;
 use super::report;
 use super::table::{SECTIONS, Section, Setting, settings};
 use crate::StartError;
+use crate::store_command::arguments::{self, StoreCommand};
 
 const CHECK_CONFIG: &str = "check-config";
 const REFERENCE: &str = "settings-reference";
+
+/// The settings that the commands of the store take as flags: where it is, and what its mail depends on.
+const STORE_SETTINGS: [&str; 7] = [
+    "PROFILE",
+    "WIRE_PROFILE",
+    "DATA_PATH",
+    "SERVER_SIGNATURE_SECRET_KEY_PATH",
+    "SERVER_SIGNATURE_PUBLIC_KEY_PATH",
+    "LOG_FORMAT",
+    "LOG_LEVEL",
+];
 
 /// A command line.
 #[derive(Debug)]
@@ -28,7 +40,7 @@ pub enum Parsed {
 }
 
 /// What a command line asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// Run the server.
     Serve,
@@ -36,6 +48,8 @@ pub enum Asked {
     CheckConfig,
     /// Print the reference page.
     Reference,
+    /// Look after the store.
+    Store(StoreCommand),
 }
 
 /// Reads a command line, which starts with the program's name.
@@ -53,12 +67,22 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed, StartEr
     Ok(Parsed::Run {
         asked: asked(&matches),
         flags: settings()
-            .filter_map(|setting| Some((setting, matches.get_one::<OsString>(setting.name)?.clone())))
+            .filter_map(|setting| Some((setting, given(&matches, setting)?)))
             .collect(),
     })
 }
 
+/// What a setting was given, by the command nearest to it.
+fn given(matches: &ArgMatches, setting: &Setting) -> Option<OsString> {
+    let below = matches.subcommand().and_then(|(_, below)| given(below, setting));
+    // Commands take some settings only.
+    below.or_else(|| matches.try_get_one::<OsString>(setting.name).ok()?.cloned())
+}
+
 fn asked(matches: &ArgMatches) -> Asked {
+    if let Some((arguments::NAME, below)) = matches.subcommand() {
+        return Asked::Store(arguments::read(below));
+    }
     if matches.get_flag(REFERENCE) {
         Asked::Reference
     } else if matches.get_flag(CHECK_CONFIG) {
@@ -75,6 +99,7 @@ fn command() -> Command {
         .after_help("Each flag is also a variable: --smtp-port is SVC_SMTP_PORT. A flag wins over its variable.")
         .arg(switch(CHECK_CONFIG).help("Check the settings, print what holds and where it came from, and end"))
         .arg(switch(REFERENCE).hide(true))
+        .subcommand(arguments::command())
         .args(SECTIONS.iter().flat_map(section_args))
 }
 
@@ -96,7 +121,8 @@ fn setting_arg(setting: &'static Setting) -> Arg {
         .value_name("VALUE")
         .value_parser(value_parser!(OsString))
         .help(help_text(setting))
-        .hide(!setting.is_built);
+        .hide(!setting.is_built)
+        .global(STORE_SETTINGS.contains(&setting.name));
     match setting.kind {
         Kind::Switch => arg.num_args(0..=1).default_missing_value("true"),
         _ => arg,
@@ -118,6 +144,8 @@ fn one_line(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use restante_storage::transfer::Damaged;
+
     use super::*;
 
     fn line(words: &[&str]) -> Result<Parsed, StartError> {
@@ -183,10 +211,67 @@ mod tests {
     }
 
     #[test]
+    fn commands_of_the_store_take_settings_before_and_behind_them() {
+        for words in [
+            ["--data-path", "/d", "store", "verify"],
+            ["store", "--data-path", "/d", "verify"],
+            ["store", "verify", "--data-path", "/d"],
+        ] {
+            let Ok(Parsed::Run { asked, flags }) = line(&words) else {
+                panic!("{words:?}");
+            };
+            assert_eq!(asked, Asked::Store(StoreCommand::Verify));
+            let given: Vec<_> = flags
+                .iter()
+                .map(|(setting, text)| (setting.name, text.clone()))
+                .collect();
+            assert_eq!(given, [("DATA_PATH", "/d".into())], "{words:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_of_the_store_is_read() {
+        let file = || "f".into();
+        for (words, expected) in [
+            (vec!["rebuild"], StoreCommand::Rebuild),
+            (vec!["reset"], StoreCommand::Reset { is_confirmed: false }),
+            (vec!["reset", "--yes"], StoreCommand::Reset { is_confirmed: true }),
+            (vec!["stats"], StoreCommand::Stats { as_json: false }),
+            (vec!["stats", "--json"], StoreCommand::Stats { as_json: true }),
+            (
+                vec!["export", "f"],
+                StoreCommand::Export {
+                    file: file(),
+                    damaged: Damaged::Stops,
+                },
+            ),
+            (
+                vec!["export", "--skip-damaged", "-"],
+                StoreCommand::Export {
+                    file: "-".into(),
+                    damaged: Damaged::LeftOut,
+                },
+            ),
+            (vec!["import", "f"], StoreCommand::Import { file: file() }),
+        ] {
+            let words = [&["store"], words.as_slice()].concat();
+            let Ok(Parsed::Run { asked, .. }) = line(&words) else {
+                panic!("{words:?}");
+            };
+            assert_eq!(asked, Asked::Store(expected));
+        }
+    }
+
+    #[test]
     fn wrong_usage_is_one_line() {
         for (words, start) in [
             (vec!["--smtp-prot", "1"], "unexpected argument '--smtp-prot' found"),
-            (vec!["extra"], "unexpected argument 'extra' found"),
+            (vec!["extra"], "unrecognized subcommand 'extra'"),
+            (vec!["store", "extra"], "unrecognized subcommand 'extra'"),
+            (
+                vec!["store", "export"],
+                "the following required arguments were not provided",
+            ),
             (vec!["--smtp-port"], "a value is required for '--smtp-port <VALUE>'"),
             (
                 vec!["--smtp-port", "1", "--smtp-port", "2"],

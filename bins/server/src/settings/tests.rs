@@ -29,7 +29,7 @@ fn invoke(flags: &[&str], variables: &[(&str, &str)], machine: &Machine) -> Resu
 fn settings_on(machine: &Machine, flags: &[&str], variables: &[(&str, &str)]) -> Settings {
     match invoke(flags, variables, machine) {
         Ok(Invocation::Serve(settings)) => *settings,
-        Ok(Invocation::Print(text)) => panic!("nothing is printed: {text}"),
+        Ok(other) => panic!("no server is asked for: {other:?}"),
         Err(error) => panic!("{flags:?} {variables:?}: {error}"),
     }
 }

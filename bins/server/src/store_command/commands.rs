@@ -1,0 +1,89 @@
+//! Verify, rebuild, reset.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use restante_storage::embedded::{self, HeldStore};
+
+use super::progress::Console;
+use super::report::size;
+use super::{Outcome, StoreCommandError};
+use crate::secrets::{API_KEY_FILE, EVENT_KEY_FILE, SEAL_MAC_KEY_FILE, SIGNING_KEY_FILE};
+
+pub(super) fn verify(path: &Path, scratch: &Path, console: &mut Console<'_>) -> Result<Outcome, StoreCommandError> {
+    let held = HeldStore::hold(path)?;
+    let console = std::cell::RefCell::new(console);
+    let verified = held.verify(
+        scratch,
+        |progress| console.borrow_mut().show(progress.step, progress.done, progress.total),
+        |finding| console.borrow_mut().say(finding),
+    )?;
+    let console = console.into_inner();
+    let seconds = console.seconds();
+    console.say(format_args!(
+        "{}: {} inboxes, {} emails, {} in {} segments, {seconds:.1} s",
+        match verified.findings {
+            0 => "nothing is wrong".to_owned(),
+            findings => format!("{findings} findings"),
+        },
+        verified.inboxes,
+        verified.emails,
+        size(verified.bytes),
+        verified.segments,
+    ));
+    Ok(if verified.findings == 0 {
+        Outcome::Done
+    } else {
+        Outcome::Findings
+    })
+}
+
+pub(super) fn rebuild(path: &Path, console: &mut Console<'_>) -> Result<(), StoreCommandError> {
+    let held = HeldStore::hold(path)?;
+    console.begin("making the index anew from the log");
+    let counted = held.rebuild()?;
+    let seconds = console.seconds();
+    console.say(format_args!(
+        "made the index anew: {} inboxes, {} emails, {} of log, {} of index, {seconds:.1} s",
+        counted.inboxes,
+        counted.emails,
+        size(counted.log_bytes),
+        size(counted.index_bytes),
+    ));
+    Ok(())
+}
+
+pub(super) fn reset(
+    data_path: &Path,
+    path: &Path,
+    is_confirmed: bool,
+    console: &mut Console<'_>,
+) -> Result<(), StoreCommandError> {
+    if !is_confirmed {
+        confirm(path)?;
+    }
+    embedded::remove(path)?;
+    let keys = [API_KEY_FILE, SIGNING_KEY_FILE, EVENT_KEY_FILE, SEAL_MAC_KEY_FILE];
+    let kept: Vec<_> = keys.into_iter().filter(|name| data_path.join(name).exists()).collect();
+    console.say(format_args!("removed all inboxes and mail of {}", path.display()));
+    console.say(format_args!("kept in {}: {}", data_path.display(), kept.join(", ")));
+    Ok(())
+}
+
+/// Asks on a terminal whether all mail may go.
+fn confirm(path: &Path) -> Result<(), StoreCommandError> {
+    let unconfirmed = |reason| Err(StoreCommandError::Unconfirmed { reason });
+    if !io::stdin().is_terminal() {
+        return unconfirmed("say --yes where there is no terminal to ask on");
+    }
+    eprint!(
+        "This removes all inboxes and mail in {}. Type yes to go on: ",
+        path.display()
+    );
+    let _ = io::stderr().flush();
+    let mut answer = String::new();
+    match io::stdin().lock().read_line(&mut answer) {
+        Ok(_) if answer.trim() == "yes" => Ok(()),
+        _ => unconfirmed("the answer was not yes"),
+    }
+}

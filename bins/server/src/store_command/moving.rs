@@ -1,0 +1,232 @@
+//! Export and import.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use restante_model::Timestamp;
+use restante_storage::embedded::{Embedded, HeldStore, NewStore};
+use restante_storage::transfer::{
+    Damaged, ExportError, Exporting, Import, Totals, export as write_stream,
+};
+use restante_storage::{Stamp, Store};
+use tokio::runtime::Runtime;
+
+use super::progress::Console;
+use super::report::size;
+use super::{StoreCommandError, is_standard};
+use crate::compose;
+use crate::secrets::{EVENT_KEY_FILE, SEAL_MAC_KEY_FILE, SIGNING_KEY_FILE, Secrets};
+use crate::settings::Settings;
+
+/// An export holds mail in the clear: it is for its owner only.
+const FILE_MODE: u32 = 0o600;
+
+pub(super) fn export(
+    path: &Path,
+    file: &Path,
+    damaged: Damaged,
+    now: Timestamp,
+    console: &mut Console<'_>,
+) -> Result<(), StoreCommandError> {
+    let held = HeldStore::hold(path)?;
+    let exporting = Exporting {
+        stamp: held.stamp().clone(),
+        now,
+        damaged,
+    };
+    let store = Opened::new(held.open()?)?;
+    let (totals, left_out) = if is_standard(file) {
+        let (written, _) = store.write(io::stdout(), &exporting, console)?;
+        written
+    } else {
+        store.write_file(file, &exporting, console)?
+    };
+    store.close();
+    let Totals { inboxes, emails, bytes } = totals;
+    let seconds = console.seconds();
+    let told = format!(
+        "exported {inboxes} inboxes and {emails} emails, {}, {seconds:.1} s",
+        size(bytes)
+    );
+    console.end();
+    // Standard output may be the export.
+    eprintln!("{told}");
+    if left_out > 0 {
+        eprintln!("left out {left_out} damaged emails; `server store verify` names them");
+    }
+    Ok(())
+}
+
+/// An open store and what runs its calls.
+struct Opened {
+    store: Embedded,
+    runtime: Runtime,
+}
+
+impl Opened {
+    fn new(store: Embedded) -> Result<Self, StoreCommandError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(StoreCommandError::Runtime)?;
+        Ok(Self { store, runtime })
+    }
+
+    fn close(self) {
+        self.runtime.block_on(self.store.close());
+    }
+
+    /// Writes the stream; gives back what was written, how many emails were left out, and the writer.
+    fn write<W: Write>(
+        &self,
+        out: W,
+        exporting: &Exporting,
+        console: &mut Console<'_>,
+    ) -> Result<((Totals, u64), W), StoreCommandError> {
+        let failed = |error| StoreCommandError::Export { error };
+        let mut out = BufWriter::with_capacity(1024 * 1024, out);
+        let usage = self.runtime.block_on(self.store.usage());
+        let all = usage.map_err(|error| failed(error.into()))?.emails;
+        let watch = |totals: &Totals| console.show("exporting", totals.emails, all);
+        let written = self
+            .runtime
+            .block_on(write_stream(&self.store, &mut out, exporting, watch));
+        let written = written.map_err(failed)?;
+        let out = out
+            .into_inner()
+            .map_err(|error| failed(ExportError::Write(error.into_error())))?;
+        Ok((written, out))
+    }
+
+    /// Writes the stream into a file that has its name only when it is whole.
+    fn write_file(
+        &self,
+        file: &Path,
+        exporting: &Exporting,
+        console: &mut Console<'_>,
+    ) -> Result<(Totals, u64), StoreCommandError> {
+        if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(StoreCommandError::NotAFile { file: file.to_owned() });
+        }
+        let temporary = temporary(file);
+        let failed = |error| StoreCommandError::File {
+            file: file.to_owned(),
+            error,
+        };
+        let out = create(&temporary).map_err(failed)?;
+        let written = self.write(out, exporting, console).and_then(|(written, out)| {
+            let named = out.sync_all().and_then(|()| fs::rename(&temporary, file));
+            named.and_then(|()| sync_folder(file)).map_err(failed)?;
+            Ok(written)
+        });
+        if written.is_err() {
+            // It is not whole, or has its name already.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+/// What a file is called until it is whole.
+fn temporary(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+fn create(file: &Path) -> io::Result<File> {
+    // One that an earlier export left behind may be readable by others.
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(FILE_MODE)
+        .open(file)
+}
+
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+pub(super) fn import(
+    path: &Path,
+    file: &Path,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<(), StoreCommandError> {
+    let failed = |error| StoreCommandError::File {
+        file: file.to_owned(),
+        error,
+    };
+    let input: Box<dyn Read> = if is_standard(file) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).map_err(failed)?)
+    };
+    let import = Import::begin(BufReader::with_capacity(1024 * 1024, input))?;
+    let stamp = our_stamp(settings)?;
+    check_stamp(&import.stamp(), &stamp)?;
+    let Some(new) = NewStore::begin(path)? else {
+        return Err(StoreCommandError::NotEmpty { path: path.to_owned() });
+    };
+    match fill(&new, import, stamp, console) {
+        Ok(totals) => {
+            new.finish()?;
+            let Totals { inboxes, emails, bytes } = totals;
+            let seconds = console.seconds();
+            let bytes = size(bytes);
+            console.say(format_args!(
+                "imported {inboxes} inboxes and {emails} emails, {bytes}, {seconds:.1} s"
+            ));
+            Ok(())
+        }
+        Err(error) => {
+            // The store is as it was either way; what is left behind goes with the next import.
+            let _ = new.abandon();
+            Err(error)
+        }
+    }
+}
+
+fn fill(
+    new: &NewStore,
+    import: Import<impl Read>,
+    stamp: Stamp,
+    console: &mut Console<'_>,
+) -> Result<Totals, StoreCommandError> {
+    let store = Opened::new(new.open(stamp)?)?;
+    console.begin("importing");
+    let filled = store.runtime.block_on(import.fill(&store.store, |_| ()));
+    store.close();
+    Ok(filled?)
+}
+
+/// What mail in this data directory depends on; keys are not made here, as they would be other ones.
+fn our_stamp(settings: &Settings) -> Result<Stamp, StoreCommandError> {
+    let mut needed = vec![EVENT_KEY_FILE, SEAL_MAC_KEY_FILE];
+    if settings.secrets.signing_key.is_none() {
+        needed.push(SIGNING_KEY_FILE);
+    }
+    let files = needed.into_iter().map(|name| settings.data_path.join(name));
+    let missing: Vec<_> = files.filter(|file| !file.exists()).collect();
+    if !missing.is_empty() {
+        return Err(StoreCommandError::KeysMissing { missing });
+    }
+    let secrets = Secrets::prepare(&settings.data_path, &settings.secrets)?;
+    Ok(compose::stamp(settings, &secrets))
+}
+
+fn check_stamp(theirs: &Stamp, ours: &Stamp) -> Result<(), StoreCommandError> {
+    if theirs.profile != ours.profile {
+        let theirs = theirs.profile.clone();
+        return Err(StoreCommandError::OtherProfile { theirs });
+    }
+    match ours.difference(theirs) {
+        Some((what, theirs, ours)) => Err(StoreCommandError::OtherKey { what, theirs, ours }),
+        None => Ok(()),
+    }
+}
