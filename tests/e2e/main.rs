@@ -19,6 +19,7 @@ mod key;
 mod limits;
 mod peer;
 mod profile;
+mod retention;
 mod server_info;
 mod smtp;
 mod stalls;

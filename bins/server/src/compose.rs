@@ -85,6 +85,14 @@ impl RunningServer {
                 "every client of {network} may say that it is another one (SVC_SMTP_PROXY_PROTOCOL_NETWORKS)"
             );
         }
+        if settings.storage.retention.max_bytes < settings.smtp.max_message_bytes {
+            tracing::warn!(
+                target: "restante",
+                "mail larger than {} bytes (SVC_STORAGE_MAX_BYTES) is refused, though SVC_SMTP_MAX_MESSAGE_SIZE is {}",
+                settings.storage.retention.max_bytes,
+                settings.smtp.max_message_bytes
+            );
+        }
         let ingest = Ingest::new(IngestParts {
             inboxes: inboxes.clone(),
             clock: Arc::clone(&clock),

@@ -7,7 +7,6 @@ use restante_envelope::{Algs, base64url};
 use restante_inbox::{InboxPolicy, Inboxes};
 use restante_ingest::IngestLimits;
 use restante_smtp::SessionConfig;
-use restante_storage::Retention;
 use restante_wire::ServerInfo;
 
 use crate::settings::{Settings, SmtpSettings};
@@ -27,7 +26,7 @@ pub(super) fn policy(settings: &Settings) -> InboxPolicy {
         email_auth_available: inboxes.email_auth_available,
         email_auth_default: inboxes.email_auth_default,
         hostname: settings.smtp.hostname.to_string(),
-        retention: Retention::UNLIMITED,
+        retention: settings.storage.retention,
     }
 }
 

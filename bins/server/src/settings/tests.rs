@@ -228,7 +228,6 @@ fn settings_of_features_that_are_not_built_hold_their_defaults() {
         ("SVC_SERVER_ORIGIN", "http://x.test"),
         ("SVC_WEBHOOK_ENABLED", "false"),
         ("SVC_WEBHOOK_MAX_PER_INBOX", "51"),
-        ("SVC_INBOX_MAX_EMAILS", "1"),
         ("SVC_SSE_CONSOLE_ENABLED", "false"),
         ("SVC_SDK_DEVELOPMENT", "true"),
         ("SVC_CHAOS_SEED", "0"),
@@ -342,6 +341,9 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_LOCAL_ALLOW_CLEAR_ALL_INBOXES=true  # default
     SVC_INBOX_ALIAS_RANDOM_BYTES=4  # default
     SVC_ENCRYPTION_ENABLED=disabled  # default
+    SVC_INBOX_MAX_EMAILS=10000  # default
+    SVC_STORAGE_MAX_BYTES=4294967296  # default
+    SVC_EMAIL_MAX_AGE=0  # default
     SVC_STORAGE_MIN_FREE_BYTES=268435456  # default
     SVC_SERVER_SIGNATURE_SECRET_KEY_PATH=(unset)  # default
     SVC_SERVER_SIGNATURE_PUBLIC_KEY_PATH=(unset)  # default

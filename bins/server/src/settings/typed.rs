@@ -8,6 +8,7 @@ use restante_inbox::EncryptionPolicy;
 use restante_ingest::{IpNet, MailRate};
 use restante_model::{Domain, WireProfile};
 use restante_smtp::Auth;
+use restante_storage::Retention;
 use restante_tls::CertificateFiles;
 
 use super::kind::Value;
@@ -152,6 +153,8 @@ pub struct InboxSettings {
 pub struct StorageSettings {
     /// Below this free space, in bytes, mail is refused.
     pub min_free_bytes: u64,
+    /// How much mail is kept, and for how long.
+    pub retention: Retention,
 }
 
 /// Where the API key and the signing key come from.
@@ -210,9 +213,7 @@ impl From<&Resolved> for Settings {
             tls: values.into(),
             http: values.into(),
             inboxes: values.into(),
-            storage: StorageSettings {
-                min_free_bytes: values.number("STORAGE_MIN_FREE_BYTES"),
-            },
+            storage: values.into(),
             email_auth: values.switch("EMAIL_AUTH_ENABLED").then(|| email_auth(values)),
             secrets: values.into(),
             log: values.into(),
@@ -312,6 +313,20 @@ impl From<&Resolved> for InboxSettings {
             alias_random_bytes: values.narrow("INBOX_ALIAS_RANDOM_BYTES"),
             email_auth_available: values.switch("EMAIL_AUTH_ENABLED"),
             email_auth_default: values.switch("EMAIL_AUTH_INBOX_DEFAULT"),
+        }
+    }
+}
+
+impl From<&Resolved> for StorageSettings {
+    fn from(values: &Resolved) -> Self {
+        let max_age_secs = values.number("EMAIL_MAX_AGE");
+        Self {
+            min_free_bytes: values.number("STORAGE_MIN_FREE_BYTES"),
+            retention: Retention {
+                max_bytes: values.number("STORAGE_MAX_BYTES"),
+                max_emails: values.number("INBOX_MAX_EMAILS"),
+                max_age: (max_age_secs > 0).then(|| Duration::from_secs(max_age_secs)),
+            },
         }
     }
 }
