@@ -19,6 +19,7 @@ mod rolling_restart;
 mod secrecy;
 mod start;
 mod stop;
+mod store_tools;
 mod sync_order;
 #[path = "../e2e/harness/tls.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use other parts")]

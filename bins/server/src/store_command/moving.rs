@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use restante_model::Timestamp;
 use restante_storage::embedded::{Embedded, HeldStore, NewStore};
-use restante_storage::transfer::{
-    Damaged, ExportError, Exporting, Import, Totals, export as write_stream,
-};
+use restante_storage::transfer::{Damaged, ExportError, Exporting, Import, Totals, export as write_stream};
 use restante_storage::{Stamp, Store};
 use tokio::runtime::Runtime;
 
