@@ -63,7 +63,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "storage: log, sync, index",
-        functions: &["restante_storage", "sled::"],
+        functions: &["restante_storage", "lsm_tree::"],
         lifted_by: "more mails in a group, with more senders",
     },
     Part {

@@ -312,8 +312,8 @@ mod tests {
 
     #[test]
     fn a_package_used_by_another_than_its_owner_is_found() {
-        let found = owned(&graph(&[("crates/inbox", "sled")], &[]));
-        assert_eq!(found, ["crates/inbox: only crates/storage may use sled"]);
+        let found = owned(&graph(&[("crates/inbox", "lsm-tree")], &[]));
+        assert_eq!(found, ["crates/inbox: only crates/storage may use lsm-tree"]);
     }
 
     #[test]

@@ -3,90 +3,72 @@
 use super::Finding;
 use super::arrows::Graph;
 
-/// A banned package, why, and through whom alone it is let in.
+/// A banned package, and why.
 struct Ban {
     package: &'static str,
     reason: &'static str,
-    /// Packages that pull it in and that we cannot do without; `docs/adr/` says why.
-    through: &'static [&'static str],
 }
 
 const BANS: &[Ban] = &[
     Ban {
         package: "openssl",
         reason: "one crypto provider: aws-lc-rs",
-        through: &[],
     },
     Ban {
         package: "openssl-sys",
         reason: "one crypto provider: aws-lc-rs",
-        through: &[],
     },
     Ban {
         package: "native-tls",
         reason: "one crypto provider: aws-lc-rs",
-        through: &[],
     },
     Ban {
         package: "ring",
         reason: "one crypto provider: aws-lc-rs",
-        through: &[],
     },
     Ban {
         package: "async-std",
         reason: "discontinued",
-        through: &[],
     },
     Ban {
         package: "samotop",
         reason: "runs the rest of a body as commands (ADR 0001)",
-        through: &[],
     },
     Ban {
         package: "bincode",
         reason: "unmaintained: use postcard",
-        through: &[],
     },
     Ban {
         package: "serde_yaml",
         reason: "unmaintained",
-        through: &[],
     },
     Ban {
         package: "dotenv",
         reason: "unmaintained",
-        through: &[],
     },
     Ban {
         package: "rustls-pemfile",
         reason: "unmaintained: rustls-pki-types reads PEM",
-        through: &[],
     },
     Ban {
         package: "paste",
         reason: "unmaintained",
-        through: &[],
     },
     Ban {
         package: "pqcrypto-mlkem",
         reason: "archived; tests only (ADR 0002)",
-        through: &[],
     },
     Ban {
         package: "pqcrypto-mldsa",
         reason: "archived; tests only (ADR 0002)",
-        through: &[],
     },
-    // sled 0.34.7 is the last release. Both do what they did and have no known hole (ADR 0004).
     Ban {
         package: "fxhash",
         reason: "unmaintained",
-        through: &["sled"],
     },
     Ban {
         package: "instant",
         reason: "unmaintained",
-        through: &["parking_lot", "parking_lot_core"],
     },
 ];
 
@@ -100,10 +82,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
         let mut closure = graph.closure(shipped);
         closure.insert(shipped);
         for (parent, package) in closure.iter().flat_map(|parent| edges(graph, parent)) {
-            let banned = BANS
-                .iter()
-                .find(|ban| ban.package == package && !ban.through.contains(&parent));
-            if let Some(ban) = banned {
+            if let Some(ban) = BANS.iter().find(|ban| ban.package == package) {
                 findings.push(format!(
                     "{shipped}: is built from {package} through {parent}: {}",
                     ban.reason
@@ -142,12 +121,6 @@ mod tests {
             found,
             ["bins/server: is built from ring through tls: one crypto provider: aws-lc-rs"]
         );
-    }
-
-    #[test]
-    fn an_exception_holds_for_its_parent_only() {
-        assert!(check(&graph(&[("bins/server", "sled"), ("sled", "fxhash")])).is_empty());
-        assert_eq!(check(&graph(&[("bins/server", "other"), ("other", "fxhash")])).len(), 1);
     }
 
     #[test]

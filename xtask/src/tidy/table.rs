@@ -178,6 +178,10 @@ pub(super) const OWNED: &[Owned] = &[
         owners: &["crates/api"],
     },
     Owned {
+        package: "lsm-tree",
+        owners: &["crates/storage"],
+    },
+    Owned {
         package: "mail-auth",
         owners: &["crates/auth"],
     },
@@ -201,10 +205,6 @@ pub(super) const OWNED: &[Owned] = &[
         package: "rustls",
         // crates/auth: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
         owners: &["crates/tls", "crates/auth"],
-    },
-    Owned {
-        package: "sled",
-        owners: &["crates/storage"],
     },
     // Only tests compare with it (ADR 0001).
     Owned {
@@ -257,7 +257,7 @@ pub(super) const PURE: &[&str] = &[
 ];
 
 /// What pure code is not built from.
-pub(super) const IMPURE: &[&str] = &["tokio", "mio", "sled", "axum", "hyper", "reqwest", "ureq"];
+pub(super) const IMPURE: &[&str] = &["tokio", "mio", "lsm-tree", "axum", "hyper", "reqwest", "ureq"];
 
 /// Folders that nobody depends on, tests of `tests` aside.
 pub(super) const TOPS: &[&str] = &["bins/server", "xtask", "tests", "tests/fuzz/targets"];

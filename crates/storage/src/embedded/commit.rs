@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::apply::apply;
 use super::compact::{Compaction, Upkeep};
 use super::decide::{Operation, Room};
-use super::index::{Index, IndexError, Rows, rewrite};
+use super::index::{self, Index, IndexError, Rows};
 use super::log::Log;
 use super::marker;
 use super::record::{Head, Record};
@@ -29,8 +29,8 @@ use crate::Unavailable;
 const GROUP_CALLS: usize = 256;
 /// Bytes in a group; the call that exceeds them is the last.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
-/// How often the index is handed to the kernel while there are writes.
-const FLUSH_EVERY: Duration = Duration::from_secs(3);
+/// How often compaction has a look while there are writes, whatever they change: it notes how far the log is synced.
+const HINT_EVERY: Duration = Duration::from_secs(3);
 /// Pause after the first failed attempt to reopen a failed backend; it doubles up to [`REOPEN_MAX`].
 const REOPEN_FIRST: Duration = Duration::from_millis(100);
 /// The longest pause between attempts to reopen a failed backend.
@@ -156,7 +156,7 @@ impl Committer {
 
     /// Commits until the store is to end.
     fn work(&mut self) -> End {
-        let mut flushed_at = Instant::now();
+        let mut hinted_at = Instant::now();
         while let Some(message) = self.queue.blocking_recv() {
             let (jobs, then) = self.gather(message);
             if let Err(failure) = self.commit_all(jobs) {
@@ -178,10 +178,8 @@ impl Committer {
                     return end;
                 }
             }
-            if flushed_at.elapsed() >= FLUSH_EVERY {
-                self.flush();
-                flushed_at = Instant::now();
-                // The index may have grown.
+            if hinted_at.elapsed() >= HINT_EVERY {
+                hinted_at = Instant::now();
                 self.compaction.hint();
             }
         }
@@ -292,34 +290,6 @@ impl Committer {
         }
     }
 
-    /// Begins to write the index anew in a new directory.
-    pub(super) fn begin_rewrite(&mut self) -> Result<(), ReplayError> {
-        marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
-        let dir = marker::create(&self.shared.dir, &mut self.last_index)?;
-        if let Err(error) = self.index()?.begin_rewrite(&dir) {
-            marker::delete_others(&self.shared.dir, Some(&self.index_dir))?;
-            return Err(error.into());
-        }
-        Ok(())
-    }
-
-    /// Puts the index that was written anew in the place of the present one, and gives that back with its directory:
-    /// to drop it takes long.
-    ///
-    /// No call is committed meanwhile: a reader that holds the old one still sees a state that was.
-    pub(super) fn finish_rewrite(&mut self) -> Result<(Option<Arc<Index>>, PathBuf), ReplayError> {
-        let (new, dir) = self.index()?.finish_rewrite()?;
-        // From here on a crash leaves the new one.
-        if let Err(error) = marker::opened(&self.shared.dir, &dir) {
-            // Either may be what the marker names, and only one of them would get what comes next.
-            self.is_index_failed = true;
-            rewrite::delete(new, &dir);
-            return Err(error.into());
-        }
-        let old = self.shared.replace_index(Some(new));
-        Ok((old, std::mem::replace(&mut self.index_dir, dir)))
-    }
-
     fn index(&self) -> Result<Arc<Index>, IndexError> {
         self.shared.index().map_err(|Unavailable| IndexError::Missing)
     }
@@ -350,14 +320,14 @@ impl Committer {
         self.log.reopen()?;
         if self.is_index_failed {
             let old = self.shared.replace_index(None);
-            rewrite::delete(old, &self.index_dir);
+            index::delete(old, &self.index_dir);
             // Attempts that failed must not fill the disk.
             marker::delete_others(&self.shared.dir, None)?;
             self.index_dir = marker::create(&self.shared.dir, &mut self.last_index)?;
             marker::opened(&self.shared.dir, &self.index_dir)?;
             let index = Index::open(&self.index_dir)?;
             if let Err(error) = self.fill(&index) {
-                rewrite::delete(index, &self.index_dir);
+                index::delete(index, &self.index_dir);
                 return Err(error);
             }
             // Counts may repeat themselves in the new index.

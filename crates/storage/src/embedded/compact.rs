@@ -1,11 +1,10 @@
-//! Compaction: a thread beside the committer that empties segments and deletes them, and keeps the index small.
+//! Compaction: a thread beside the committer that empties segments and deletes them.
 //!
 //! It reads what is live in a segment and hands it to the committer as calls among the others, a little at a time;
 //! when no row points into the segment any more, and an index that says so is with the kernel, the file is deleted.
 //! What stops it for one segment does not stop it for the others, and is tried again later.
 //! Why a crash at any point loses nothing: ADR 0015.
 
-mod index;
 mod segment;
 mod stopped;
 
@@ -19,7 +18,6 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use self::index::INDEX_FLOOR;
 use self::stopped::{Stopped, Verdict};
 use super::commit::{Committer, Message};
 use super::index::{Index, IndexError};
@@ -62,9 +60,6 @@ impl Compaction {
             retry: Retry::default(),
             deleted: Vec::new(),
             chunk_bytes: CHUNK_BYTES.min(config.segment_bytes / 8),
-            index_limit: INDEX_FLOOR,
-            #[cfg(test)]
-            rewrites_always: config.rewrites_index,
         };
         let thread = std::thread::Builder::new()
             .name("compactor".to_owned())
@@ -105,10 +100,6 @@ struct Compactor {
     /// Segments that are deleted, but not forgotten by the index.
     deleted: Vec<u32>,
     chunk_bytes: u64,
-    /// The size of the index at which it is looked at.
-    index_limit: u64,
-    #[cfg(test)]
-    rewrites_always: bool,
 }
 
 /// When what failed is tried again.
@@ -182,14 +173,7 @@ impl Compactor {
         while let Some(victim) = self.next_victim() {
             self.attempt(victim)?;
         }
-        self.shared.segments.ledger.rest();
-        match self.tend_index() {
-            Err(reason) if reason.verdict() != Verdict::End => {
-                tracing::warn!(%reason, "the index is not written anew");
-                Ok(())
-            }
-            done => done,
-        }
+        Ok(())
     }
 
     fn next_victim(&self) -> Option<Victim> {
@@ -199,18 +183,6 @@ impl Compactor {
         // Where that is not known, nothing is copied.
         let free_bytes = self.shared.free_bytes().unwrap_or(0);
         self.shared.segments.ledger.next_victim(free_bytes)
-    }
-
-    /// Compacts a segment if the log is far beyond its bound, or one that needs no more than to be deleted; says
-    /// whether it did.
-    fn compact_urgent(&mut self) -> Result<bool, Stopped> {
-        match self.next_victim() {
-            Some(victim) if victim.is_urgent || victim.live == 0 => {
-                self.attempt(victim)?;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
     }
 
     /// Compacts a segment; if that is not possible the segment is set aside or all wait, so that it is not the next

@@ -1,6 +1,6 @@
 //! Which index directory may be believed.
 //!
-//! sled hands its writes to the kernel but never syncs them: they survive the end of the process, not a power cut.
+//! What it hands to the kernel survives the end of the process; what a power cut leaves of it is not believed.
 //! A marker beside the index says under which boot of the kernel it was opened, or that it was closed and synced;
 //! an index that neither holds for is deleted and made anew from the log.
 
@@ -47,7 +47,7 @@ pub(super) fn last_number(dir: &Path) -> io::Result<u64> {
 
 /// Makes a new directory for an index, with the next number, which it adds to `last`.
 ///
-/// No number is used twice by a process: an earlier sled may still hold, and write to, a directory that is deleted.
+/// No number is used twice by a process: an earlier index may still hold, and write to, a directory that is deleted.
 pub(super) fn create(dir: &Path, last: &mut u64) -> io::Result<PathBuf> {
     *last = last_number(dir)?.max(*last) + 1;
     let index = dir.join(format!("{PREFIX}{last}"));

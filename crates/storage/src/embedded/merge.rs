@@ -1,20 +1,18 @@
-//! Rows as they are with changes on top: what is read while sled does not have the changes yet.
+//! Rows as they are with changes on top: what is read while the index does not have the changes yet.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::iter::Fuse;
 use std::ops::Range;
 
-use sled::IVec;
-
-use super::index::{IndexError, Row};
+use super::index::{IndexError, Row, Slice};
 
 /// Rows to write, or to delete where there is no value, in the order of their keys.
-pub(super) type Changes = BTreeMap<Vec<u8>, Option<IVec>>;
+pub(super) type Changes = BTreeMap<Vec<u8>, Option<Slice>>;
 
 /// Stored and changed rows in the order of their keys, from either end; the changed ones win.
 pub(super) struct Merge<S> {
-    changes: VecDeque<(Vec<u8>, Option<IVec>)>,
-    /// Its end is its end: what reaches sled after it was seen is among the changes, and would be told twice.
+    changes: VecDeque<(Vec<u8>, Option<Slice>)>,
+    /// Its end is its end, whatever its iterator does behind it.
     stored: Fuse<S>,
     /// The stored row that is next in turn at each end, once it was looked at.
     front: Option<Row>,
@@ -100,11 +98,11 @@ mod tests {
 
     use super::*;
 
-    /// Changes reach sled while a reader is at its end: sled's iterator then goes on after it.
+    /// An iterator may go on after its end.
     #[test]
     fn a_change_that_is_stored_meanwhile_is_told_once() {
-        let row = || (IVec::from(b"k"), IVec::from(b"v"));
-        let changes = BTreeMap::from([(b"k".to_vec(), Some(IVec::from(b"v")))]);
+        let row = || (Slice::from(b"k"), Slice::from(b"v"));
+        let changes = BTreeMap::from([(b"k".to_vec(), Some(Slice::from(b"v")))]);
         let after_its_end = || [None, Some(Ok(row()))].into_iter();
         for is_front in [true, false] {
             let mut merge = Merge::new(&changes, b"a".to_vec()..b"z".to_vec(), Unfused(after_its_end()));
@@ -149,9 +147,9 @@ mod tests {
                 };
             }
             let mut expected: VecDeque<_> = expected.range(from..to).map(|(name, value)| (*name, *value)).collect();
-            let row = |(name, value): (&u8, &u8)| Ok((IVec::from(&[*name]), IVec::from(&[*value])));
+            let row = |(name, value): (&u8, &u8)| Ok((Slice::from(&[*name]), Slice::from(&[*value])));
             let rows: Vec<_> = stored.range(from..to).map(row).collect();
-            let changes = changes.iter().map(|(name, value)| (vec![*name], value.map(|value| IVec::from(&[value]))));
+            let changes = changes.iter().map(|(name, value)| (vec![*name], value.map(|value| Slice::from(&[value]))));
             let mut merge = Merge::new(&changes.collect(), vec![from]..vec![to], rows.into_iter());
             for is_front in ends {
                 let (found, wanted) = if is_front {

@@ -33,8 +33,6 @@ pub struct EmbeddedConfig {
     pub segment_bytes: u64,
     #[cfg(test)]
     pub(super) compact_below: Option<u64>,
-    #[cfg(test)]
-    pub(super) rewrites_index: bool,
 }
 
 impl EmbeddedConfig {
@@ -47,8 +45,6 @@ impl EmbeddedConfig {
             segment_bytes: 64 * 1024 * 1024,
             #[cfg(test)]
             compact_below: None,
-            #[cfg(test)]
-            rewrites_index: false,
         }
     }
 

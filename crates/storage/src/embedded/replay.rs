@@ -76,7 +76,6 @@ pub(super) fn replay(index: &Index, manifest: &Manifest) -> Result<End, ReplayEr
     }
     forget_missing(&mut view, &segments)?;
     view.write()?;
-    index.settle()?;
     Ok(end)
 }
 

@@ -31,7 +31,7 @@ use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 4;
+pub(super) const ROWS_VERSION: u32 = 5;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
-use sled::IVec;
-
-use super::index::{Index, IndexError, Row, Rows};
+use super::index::{Index, IndexError, Row, Rows, Slice};
 use super::merge::{Changes, Merge};
 use super::rows::{Meta, decode, encode, key};
+use serde::Serialize;
 
-/// Rows after which a group goes to the index: sled copies a whole page for every row that it changes, and keeps all
-/// copies until its batch ends.
+/// Rows after which a group goes to the index, to bound the memory that it takes.
 pub(super) const BATCH_ROWS: usize = 512;
 
 /// The changes of a group on top of the index: each call of the group is decided on what those before it did.
@@ -95,7 +92,7 @@ impl<'a> View<'a> {
 }
 
 impl Rows for View<'_> {
-    fn get(&self, key: &[u8]) -> Result<Option<IVec>, IndexError> {
+    fn get(&self, key: &[u8]) -> Result<Option<Slice>, IndexError> {
         match self.pending.get(key) {
             Some(value) => Ok(value.clone()),
             None => self.index.get(key),
@@ -103,7 +100,7 @@ impl Rows for View<'_> {
     }
 
     fn range(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError> {
-        let stored = self.index.iter(keys.clone());
+        let stored = self.index.scan(keys.clone());
         Merge::new(&self.pending, keys, stored).take(limit).collect()
     }
 }

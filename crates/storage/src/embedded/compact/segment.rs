@@ -219,7 +219,7 @@ fn checkpoint_without(committer: &mut Committer, segment: u32) -> Result<Option<
     if index.live_bytes(segment)?.unwrap_or_default() > 0 {
         return Ok(None);
     }
-    // sled stays failed after a failed write: the sooner it is made anew, the better.
+    // What failed to write is in doubt: the sooner it is made anew, the better.
     index.flush().inspect_err(|_| committer.is_index_failed = true)?;
     Ok(Some(committer.shared.index_changes()))
 }

@@ -11,7 +11,7 @@ use super::super::rows::BlobAt;
 use super::super::segments::SegmentError;
 use crate::{ReadError, Unavailable};
 
-/// Why a segment was not compacted, or the index not written anew.
+/// Why a segment was not compacted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stopped {
     /// The store ends.
@@ -20,9 +20,6 @@ pub(super) enum Stopped {
     /// The store cannot write or read now: later it may.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// Not enough free space for a new index.
-    #[error("there is no room for {bytes} bytes")]
-    NoRoom { bytes: u64 },
     /// Nothing was written since it was sealed.
     #[error("the log has not gone on behind it")]
     TooEarly,
@@ -69,7 +66,7 @@ impl Stopped {
     pub(super) fn verdict(&self) -> Verdict {
         match self {
             Self::Ended => Verdict::End,
-            Self::Unavailable(_) | Self::NoRoom { .. } | Self::Index(_) | Self::Replay(_) => Verdict::Wait,
+            Self::Unavailable(_) | Self::Index(_) | Self::Replay(_) => Verdict::Wait,
             Self::Unreadable { error, .. } | Self::Undeletable(error) if is_shortage(error) => Verdict::BackOff,
             Self::Unreadable { .. } | Self::Undeletable(_) | Self::TooEarly => Verdict::SetAside(Aside::ForNow),
             Self::Damaged { .. } => Verdict::SetAside(Aside::Damaged),

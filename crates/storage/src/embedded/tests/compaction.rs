@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -85,21 +86,50 @@ pub(super) fn segment_lengths(config: &EmbeddedConfig) -> Vec<u64> {
     numbers.into_iter().map(length).collect()
 }
 
-fn copy_dir(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
+fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
         let copy = to.join(path.file_name().unwrap());
         // Half of a file that is being replaced.
         if path.extension().is_some_and(|extension| extension == "new") {
             continue;
         }
         if path.is_dir() {
-            copy_dir(&path, &copy);
+            copy_dir(&path, &copy)?;
         } else {
-            fs::copy(&path, &copy).unwrap();
+            fs::copy(&path, &copy)?;
         }
     }
+    Ok(())
+}
+
+/// The names of all files.
+fn files(dir: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            names.append(&mut files(&path)?);
+        }
+        names.insert(path);
+    }
+    Ok(names)
+}
+
+/// The files as they were at one moment: the index changes its own in the background, under new names.
+fn copy_of_a_moment(from: &Path, to: &Path) {
+    for _ in 0..1_000 {
+        let is_whole = files(from).is_ok_and(|before| {
+            let copied = copy_dir(from, to);
+            copied.is_ok() && files(from).is_ok_and(|after| after == before)
+        });
+        if is_whole {
+            return;
+        }
+        fs::remove_dir_all(to).unwrap();
+    }
+    panic!("the files never rest");
 }
 
 /// What a kill would leave: the files as the kernel has them. The index is believed, as after a kill, or not, as after
@@ -109,7 +139,7 @@ pub(super) fn crashed(config: &EmbeddedConfig, name: &str, is_believed: bool) ->
         path: config.path.with_file_name(name),
         ..config.clone()
     };
-    copy_dir(&config.path, &copy.path);
+    copy_of_a_moment(&config.path, &copy.path);
     let is_index = |path: &PathBuf| path.is_dir() && path.extension().is_some();
     let mut entries = fs::read_dir(&copy.path).unwrap().map(|entry| entry.unwrap().path());
     let index = entries.find(is_index).unwrap();

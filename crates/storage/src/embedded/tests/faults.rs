@@ -22,8 +22,6 @@ pub(in crate::embedded) enum Fault {
     Index,
     /// The log cannot be opened again.
     Reopen,
-    /// A new index does not take rows.
-    Copy,
     /// The marker is written, but nobody knows whether it is durable.
     Marker,
     /// The list of segments cannot be written.
@@ -102,5 +100,5 @@ pub(in crate::embedded) fn inject(dir: &Path, fault: Fault) -> io::Result<()> {
 
 /// As [`inject`], for the index.
 pub(in crate::embedded) fn inject_index(dir: &Path) -> Result<(), IndexError> {
-    inject(dir, Fault::Index).map_err(|error| IndexError::Sled(error.into()))
+    inject(dir, Fault::Index).map_err(IndexError::Io)
 }

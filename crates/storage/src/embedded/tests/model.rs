@@ -120,19 +120,6 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
-
-    /// Whenever compaction has a look, it writes the index anew.
-    #[test]
-    fn rewriting_the_index_changes_nothing(acts in proptest::collection::vec(act(churn()), 20..120)) {
-        let dir = tempfile::tempdir().unwrap();
-        let mut config = compacting(dir.path(), 100);
-        config.rewrites_index = true;
-        runtime().block_on(play(&acts, &config));
-    }
-}
-
 pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()

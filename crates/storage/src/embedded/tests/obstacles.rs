@@ -1,19 +1,16 @@
 //! What stands in the way of compaction: it goes round it, tries again, and leaves nothing half done.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
 use super::compaction::{assert_same_rows, passing, rows, settled, tight};
 use super::faults::{self, Fault};
-use super::trouble::available_again;
 use super::*;
 use crate::Retention;
 use crate::conformance::{START, create, deposit, email, ids};
 use crate::embedded::log::{segment_numbers, segment_path};
-use crate::embedded::marker;
 use crate::embedded::shared::segments_dir;
 
 /// Waits until something is so.
@@ -237,92 +234,5 @@ async fn a_full_disk_keeps_no_segment_from_going() {
     }
     settled(store).await;
     until("the manifest says it now", || notes() == 0).await;
-    holed.assert_whole().await;
-}
-
-/// The directories of indexes.
-fn index_dirs(config: &EmbeddedConfig) -> Vec<PathBuf> {
-    let entries = fs::read_dir(&config.path).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .filter(|path| path.is_dir() && path.extension().is_some())
-        .collect()
-}
-
-#[tokio::test]
-async fn an_index_that_is_not_finished_leaves_nothing_behind() {
-    let mut holed = Holed::new().await;
-    holed.config.rewrites_index = true;
-    let path = holed.config.path.clone();
-    faults::set(&path, Fault::Copy, usize::MAX);
-    let first = index_dirs(&holed.config);
-    holed.open();
-    until("the copy fails", || faults::left(&path, Fault::Copy) < usize::MAX).await;
-    until("its half is deleted", || index_dirs(&holed.config) == first).await;
-    faults::set(&path, Fault::Copy, 0);
-    for _ in 0..10 {
-        passing(holed.store.as_ref().unwrap(), &holed.inbox).await;
-    }
-    let is_replaced = || matches!(&index_dirs(&holed.config)[..], [new] if *new != first[0]);
-    until("a new index takes its place", is_replaced).await;
-    let names_taken = [path.join("index.1"), path.join("index.2")];
-    assert!(
-        !names_taken.contains(&index_dirs(&holed.config)[0]),
-        "no name is used twice"
-    );
-    holed.config.rewrites_index = false;
-    holed.assert_whole().await;
-}
-
-#[tokio::test]
-async fn a_new_index_without_room_is_not_begun() {
-    let mut holed = Holed::new().await;
-    settled(holed.open()).await;
-    drop(holed.store.take());
-    holed.config.rewrites_index = true;
-    let path = holed.config.path.clone();
-    faults::set_free_bytes(&path, 0);
-    let first = index_dirs(&holed.config);
-    let store = holed.open();
-    for number in 0..20 {
-        create(store, &number.to_string()).await;
-    }
-    drop(holed.store.take());
-    assert_eq!(index_dirs(&holed.config), first);
-    faults::set_free_bytes(&path, u64::MAX);
-    holed.open();
-    until("with room it is", || index_dirs(&holed.config) != first).await;
-    holed.config.rewrites_index = false;
-    holed.assert_whole().await;
-}
-
-#[tokio::test]
-async fn an_index_that_may_not_be_the_marked_one_is_made_anew() {
-    let mut holed = Holed::new().await;
-    holed.config.rewrites_index = true;
-    let path = holed.config.path.clone();
-    holed.open();
-    faults::set(&path, Fault::Marker, 1);
-    let store = holed.store.as_ref().unwrap();
-    while faults::left(&path, Fault::Marker) > 0 {
-        // It may be this call that meets a store that makes its index anew.
-        let _ = store.mark_read(holed.inbox.key, holed.kept[0], START).await;
-        let _ = store
-            .delete_email(holed.inbox.key, EmailId::new(START), RemovalReason::Manual, START)
-            .await;
-        if let Ok(arrivals) = store
-            .accept(vec![email(&holed.inbox, "more")], &Retention::UNLIMITED, START)
-            .await
-        {
-            holed.kept.insert(0, arrivals[0].email);
-        }
-    }
-    available_again(store).await;
-    until("the marked one is the only one, once nothing is written anew", || {
-        marker::trusted(&path)
-            .unwrap()
-            .is_some_and(|marked| index_dirs(&holed.config) == [marked])
-    })
-    .await;
-    holed.config.rewrites_index = false;
     holed.assert_whole().await;
 }

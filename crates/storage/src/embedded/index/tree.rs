@@ -1,0 +1,328 @@
+//! The log-structured merge tree under the index: batches that become visible at once, and reads of one moment.
+//!
+//! The tree has no log of its own and needs none: ours is its log. Changes gather in a table in memory; when that is
+//! full it is set aside, written to a file and synced, and files are merged in the background.
+//! What a file holds is always whole batches, in their order, so the position in the log that it holds fits its rows.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use lsm_tree::compaction::Leveled;
+use lsm_tree::config::PinningPolicy;
+use lsm_tree::{AbstractTree, AnyTree, Cache, Config, DescriptorTable, Guard, SequenceNumberCounter, Slice};
+
+use super::super::merge::Changes;
+use super::{IndexError, Row};
+
+/// Memory for blocks of files.
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// Files that are kept open, at most.
+const OPEN_FILES: usize = 64;
+/// Bytes of changes after which a table is written; in memory it takes about three times as much.
+const TABLE_BYTES: u64 = 4 * 1024 * 1024;
+/// Tables that wait to be written while changes go on; more, and who changes helps.
+const WAITING_TABLES: usize = 1;
+/// Files that are merged at once into the next level.
+const MERGED_FILES: u8 = 4;
+/// Files that wait to be merged; more, and who changes helps.
+const WAITING_FILES: usize = 12;
+/// Bytes of a merged file. Four of them are the first level, each further level is ten times as large.
+const FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The tree, and up to which batch it is visible.
+pub(super) struct Tree {
+    tree: AnyTree,
+    /// Numbers the batches, and what the tree does on its own.
+    next: SequenceNumberCounter,
+    /// The first number that readers do not see.
+    visible: AtomicU64,
+    /// Held for reading from when a reader takes its number until it holds the tables: what it sees cannot be merged
+    /// away in between.
+    snapshots: RwLock<()>,
+    /// Held while a batch is under way.
+    writing: Mutex<()>,
+    /// Held while files are merged.
+    merging: Mutex<()>,
+    /// Bytes of changes after which a table is written.
+    table_bytes: u64,
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tree")
+            .field("visible", &self.visible)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tree {
+    /// Opens the tree in a directory, or makes a new one there.
+    pub(super) fn open(dir: &Path) -> Result<Self, IndexError> {
+        Self::open_with(dir, TABLE_BYTES)
+    }
+
+    fn open_with(dir: &Path, table_bytes: u64) -> Result<Self, IndexError> {
+        let next = SequenceNumberCounter::default();
+        // What is visible is told here: the tree would show the batch under way when it is done with a file.
+        let config = Config::new(dir, next.clone(), SequenceNumberCounter::default())
+            .use_cache(Arc::new(Cache::with_capacity_bytes(CACHE_BYTES)))
+            .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_FILES))))
+            .index_block_partitioning_policy(PinningPolicy::all(true))
+            .filter_block_partitioning_policy(PinningPolicy::all(true));
+        // It asserts on some damaged files instead of returning an error.
+        let tree = catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)??;
+        let first = tree.get_highest_seqno().map_or(1, |highest| highest + 1);
+        next.fetch_max(first);
+        Ok(Self {
+            tree,
+            visible: AtomicU64::new(next.get()),
+            next,
+            snapshots: RwLock::default(),
+            writing: Mutex::default(),
+            merging: Mutex::default(),
+            table_bytes,
+        })
+    }
+
+    /// The value at a key.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Slice>, IndexError> {
+        let _snapshot = self.snapshots.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.tree.get(key, self.visible.load(Ordering::Acquire))?)
+    }
+
+    /// The rows within a range of keys as they are now, from either end.
+    pub(super) fn range(
+        &self,
+        keys: Range<Vec<u8>>,
+    ) -> impl DoubleEndedIterator<Item = Result<Row, IndexError>> + use<> {
+        let rows = {
+            let _snapshot = self.snapshots.read().unwrap_or_else(PoisonError::into_inner);
+            // Keys that are in the wrong order are no range: the tree would panic.
+            let keys = if keys.start <= keys.end {
+                keys
+            } else {
+                Vec::new()..Vec::new()
+            };
+            self.tree.range(keys, self.visible.load(Ordering::Acquire), None)
+        };
+        rows.map(|row| row.into_inner().map_err(IndexError::from))
+    }
+
+    /// Makes changes visible in one step. Says whether there is something to tidy.
+    ///
+    /// To be called by one thread at a time.
+    pub(super) fn apply(&self, changes: Changes) -> Result<bool, IndexError> {
+        let is_full = {
+            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = self.next.next();
+            for (key, value) in changes {
+                match value {
+                    Some(value) => self.tree.insert(key, value, number),
+                    None => self.tree.remove(key, number),
+                };
+            }
+            self.visible.store(number + 1, Ordering::Release);
+            self.tree.active_memtable().size() >= self.table_bytes
+        };
+        if !is_full {
+            return Ok(false);
+        }
+        self.set_aside();
+        if self.tree.sealed_memtable_count() > WAITING_TABLES {
+            self.write_tables()?;
+        }
+        if self.tree.l0_run_count() > WAITING_FILES {
+            self.tidy()?;
+        }
+        Ok(true)
+    }
+
+    /// Hands all changes to files, so that a restart need not replay them.
+    pub(super) fn flush(&self) -> Result<(), IndexError> {
+        self.set_aside();
+        self.write_tables()
+    }
+
+    /// Writes the tables that were set aside, and merges files as long as there are too many.
+    pub(super) fn tidy(&self) -> Result<(), IndexError> {
+        self.write_tables()?;
+        let _merging = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        let strategy = Leveled::default()
+            .with_l0_threshold(MERGED_FILES)
+            .with_table_target_size(FILE_BYTES);
+        let strategy = Arc::new(strategy);
+        loop {
+            let before = self.tree.current_version().id();
+            self.tree.compact(strategy.clone(), self.seen_by_all())?;
+            if self.tree.current_version().id() == before {
+                return Ok(());
+            }
+            self.show();
+            self.write_tables()?;
+        }
+    }
+
+    /// Writes the tables that were set aside; files may be merged meanwhile.
+    fn write_tables(&self) -> Result<(), IndexError> {
+        let lock = self.tree.get_flush_lock();
+        if self.tree.flush(&lock, self.seen_by_all())?.is_some() {
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Sets the table in memory aside, between two batches and while no reader is between its number and its tables:
+    /// whatever reads later sees all that is in it.
+    fn set_aside(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
+        self.tree.rotate_memtable();
+    }
+
+    /// The number that every reader from now on sees up to, at least.
+    fn seen_by_all(&self) -> u64 {
+        let _snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
+        self.visible.load(Ordering::Acquire)
+    }
+
+    /// Lets readers see the files as the tree has just changed them, and lets go of those that nobody sees any more.
+    fn show(&self) {
+        {
+            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            // No batch is under way, so all numbers that were given are whole.
+            self.visible.store(self.next.get(), Ordering::Release);
+        }
+        let seen = self.seen_by_all();
+        let dir = &self.tree.tree_config().path;
+        if let Err(error) = self.tree.get_version_history_lock().maintenance(dir, seen) {
+            tracing::warn!(%error, "cannot delete old files of the index");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::AtomicBool;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Tables so small that almost every batch is a file.
+    const SMALL: u64 = 64;
+
+    fn rows(tree: &Tree, keys: Range<Vec<u8>>) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let row = |row: Result<Row, IndexError>| row.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap();
+        tree.range(keys).map(row).collect()
+    }
+
+    /// What happens to a tree.
+    #[derive(Debug, Clone)]
+    enum Act {
+        Apply(Vec<(u8, Option<u8>)>),
+        Flush,
+        Tidy,
+        Reopen,
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        let change = (0..30_u8, proptest::option::of(any::<u8>()));
+        prop_oneof![
+            6 => proptest::collection::vec(change, 1..6).prop_map(Act::Apply),
+            1 => Just(Act::Flush),
+            1 => Just(Act::Tidy),
+            1 => Just(Act::Reopen),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        /// Whenever changes become files and files are merged, the rows are those of a map; what is reopened without
+        /// a flush is the map as it was after some batch.
+        #[test]
+        fn a_tree_is_a_map(acts in proptest::collection::vec(act(), 1..60)) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut tree = Tree::open_with(dir.path(), SMALL).unwrap();
+            let mut states = vec![BTreeMap::new()];
+            for act in acts {
+                let mut now = states.last().cloned().unwrap_or_default();
+                match act {
+                    Act::Apply(changes) => {
+                        let batch = changes.iter().map(|(key, value)| (vec![*key], value.map(|value| Slice::from([value]))));
+                        tree.apply(batch.collect()).unwrap();
+                        for (key, value) in changes {
+                            match value {
+                                Some(value) => now.insert(vec![key], vec![value]),
+                                None => now.remove(&vec![key]),
+                            };
+                        }
+                        states.push(now);
+                    }
+                    Act::Flush => tree.flush().unwrap(),
+                    Act::Tidy => tree.tidy().unwrap(),
+                    Act::Reopen => {
+                        drop(tree);
+                        tree = Tree::open_with(dir.path(), SMALL).unwrap();
+                        let found: BTreeMap<_, _> = rows(&tree, vec![0]..vec![255]).into_iter().collect();
+                        let at = states.iter().rposition(|state| *state == found);
+                        prop_assert!(at.is_some(), "no batch left {found:?}");
+                        states.truncate(at.unwrap_or_default() + 1);
+                    }
+                }
+                let expected: Vec<_> = states.last().cloned().unwrap_or_default().into_iter().collect();
+                prop_assert_eq!(rows(&tree, vec![0]..vec![255]), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_flush_keeps_all_that_was_applied() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        tree.apply(BTreeMap::from([(b"a".to_vec(), Some(Slice::from(b"1")))]))
+            .unwrap();
+        tree.flush().unwrap();
+        drop(tree);
+        let tree = Tree::open(dir.path()).unwrap();
+        assert_eq!(tree.get(b"a").unwrap().as_deref(), Some(b"1".as_slice()));
+    }
+
+    /// A batch sets all keys to one value: a reader that finds two values has seen half a batch, and one that misses
+    /// a key has seen a merge take away what it was to see.
+    #[test]
+    fn readers_see_whole_batches_while_files_are_merged() {
+        const KEYS: u8 = 40;
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::open_with(dir.path(), 4 * SMALL).unwrap();
+        let batch = |value: u32| (0..KEYS).map(move |key| (vec![key], Some(Slice::from(value.to_be_bytes()))));
+        tree.apply(batch(0).collect()).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        let found = rows(&tree, vec![0]..vec![KEYS]);
+                        assert_eq!(found.len(), usize::from(KEYS));
+                        assert!(found.iter().all(|(_, value)| *value == found[0].1));
+                        assert!(tree.get(&[7]).unwrap().is_some());
+                    }
+                });
+            }
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    tree.tidy().unwrap();
+                }
+            });
+            for value in 1..400 {
+                tree.apply(batch(value).collect()).unwrap();
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(rows(&tree, vec![0]..vec![KEYS])[0].1, 399_u32.to_be_bytes());
+    }
+}
