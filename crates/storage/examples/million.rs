@@ -13,6 +13,7 @@
 #![expect(clippy::cast_precision_loss, reason = "the figures are for a person")]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -39,19 +40,17 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let dir = PathBuf::from(arguments.get(1).expect("a directory"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    match arguments.get(2).map(String::as_str) {
-        Some("start") => runtime.block_on(start(&dir, arguments.get(3).map(String::as_str))),
-        _ => {
-            let number = |at: usize, otherwise| {
-                arguments
-                    .get(at)
-                    .map_or(otherwise, |text| text.parse().expect("a number"))
-            };
-            let (mails, inboxes) = (number(2, 1_000_000), number(3, 10_000));
-            let stays_full = arguments.get(4).is_some_and(|word| word == "full");
-            runtime.block_on(run(&dir, mails, inboxes, stays_full));
-        }
+    if arguments.get(2).is_some_and(|word| word == "start") {
+        return runtime.block_on(start(&dir, arguments.get(3).map(String::as_str)));
     }
+    let number = |at: usize, otherwise| {
+        arguments
+            .get(at)
+            .map_or(otherwise, |text| text.parse().expect("a number"))
+    };
+    let (mails, inboxes) = (number(2, 1_000_000), number(3, 10_000));
+    let stays_full = arguments.get(4).is_some_and(|word| word == "full");
+    runtime.block_on(run(&dir, mails, inboxes, stays_full));
 }
 
 fn open(dir: &Path) -> Arc<Embedded> {
@@ -91,10 +90,10 @@ async fn run(dir: &Path, mails: usize, inboxes: usize, stays_full: bool) {
     let mut keys = Vec::with_capacity(inboxes);
     report.phase("empty", async {}).await;
     let creating = async {
-        for chunk in (0..inboxes).collect::<Vec<_>>().chunks(256) {
+        for first in (0..inboxes).step_by(256) {
             let store = &store;
             let mut created = JoinSet::new();
-            for number in chunk.iter().copied() {
+            for number in first..inboxes.min(first + 256) {
                 let store = Arc::clone(store);
                 created.spawn(async move { create(&store, &format!("i{number}")).await });
             }
@@ -129,6 +128,7 @@ async fn run(dir: &Path, mails: usize, inboxes: usize, stays_full: bool) {
 fn starts(dir: &Path) {
     let start = |what: &str, end: &str| {
         print!("start {what:12}");
+        std::io::stdout().flush().expect("a place to print to");
         let program = std::env::current_exe().expect("this program");
         // It may end by a signal, as it was told to.
         let _ = Command::new(program)
@@ -137,8 +137,6 @@ fn starts(dir: &Path) {
             .status()
             .expect("it starts");
     };
-    use std::io::Write;
-    std::io::stdout().flush().expect("a place to print to");
     start("clean", "kill");
     start("after kill", "close");
     for entry in fs::read_dir(dir).expect("the store is there").flatten() {
@@ -327,12 +325,12 @@ impl Report {
         // The highest resident memory begins anew; where that is not allowed it is that of all phases so far.
         let _ = fs::write("/proc/self/clear_refs", "5");
         let highest_index = Arc::new(AtomicUsize::new(0));
-        let watcher = tokio::spawn(watch(self.dir.clone(), Arc::clone(&highest_index)));
+        let watcher = JoinSet::from_iter([watch(self.dir.clone(), Arc::clone(&highest_index))]);
         let (started, cpu) = (Instant::now(), cpu_seconds());
         work.await;
         let cpu = cpu_seconds() - cpu;
         let seconds = started.elapsed().as_secs_f64();
-        watcher.abort();
+        drop(watcher);
         let peak = memory_mb("VmHWM:");
         let highest = f64::from_bits(self.highest.load(Ordering::Relaxed) as u64).max(peak);
         self.highest.store(

@@ -34,7 +34,7 @@ const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The tree, and up to which batch it is visible.
 pub(super) struct Tree {
-    tree: AnyTree,
+    lsm: AnyTree,
     /// Numbers the batches, and what the tree does on its own.
     next: SequenceNumberCounter,
     /// The first number that readers do not see.
@@ -77,7 +77,7 @@ impl Tree {
         let first = tree.get_highest_seqno().map_or(1, |highest| highest + 1);
         next.fetch_max(first);
         Ok(Self {
-            tree,
+            lsm: tree,
             visible: AtomicU64::new(next.get()),
             next,
             snapshots: RwLock::default(),
@@ -90,7 +90,7 @@ impl Tree {
     /// The value at a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Slice>, IndexError> {
         let _snapshot = self.snapshots.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.tree.get(key, self.visible.load(Ordering::Acquire))?)
+        Ok(self.lsm.get(key, self.visible.load(Ordering::Acquire))?)
     }
 
     /// The rows within a range of keys as they are now, from either end.
@@ -106,7 +106,7 @@ impl Tree {
             } else {
                 Vec::new()..Vec::new()
             };
-            self.tree.range(keys, self.visible.load(Ordering::Acquire), None)
+            self.lsm.range(keys, self.visible.load(Ordering::Acquire), None)
         };
         rows.map(|row| row.into_inner().map_err(IndexError::from))
     }
@@ -120,21 +120,21 @@ impl Tree {
             let number = self.next.next();
             for (key, value) in changes {
                 match value {
-                    Some(value) => self.tree.insert(key, value, number),
-                    None => self.tree.remove(key, number),
+                    Some(value) => self.lsm.insert(key, value, number),
+                    None => self.lsm.remove(key, number),
                 };
             }
             self.visible.store(number + 1, Ordering::Release);
-            self.tree.active_memtable().size() >= self.table_bytes
+            self.lsm.active_memtable().size() >= self.table_bytes
         };
         if !is_full {
             return Ok(false);
         }
         self.set_aside();
-        if self.tree.sealed_memtable_count() > WAITING_TABLES {
+        if self.lsm.sealed_memtable_count() > WAITING_TABLES {
             self.write_tables()?;
         }
-        if self.tree.l0_run_count() > WAITING_FILES {
+        if self.lsm.l0_run_count() > WAITING_FILES {
             self.tidy()?;
         }
         Ok(true)
@@ -155,9 +155,9 @@ impl Tree {
             .with_table_target_size(FILE_BYTES);
         let strategy = Arc::new(strategy);
         loop {
-            let before = self.tree.current_version().id();
-            self.tree.compact(strategy.clone(), self.seen_by_all())?;
-            if self.tree.current_version().id() == before {
+            let before = self.lsm.current_version().id();
+            self.lsm.compact(strategy.clone(), self.seen_by_all())?;
+            if self.lsm.current_version().id() == before {
                 return Ok(());
             }
             self.show();
@@ -167,8 +167,8 @@ impl Tree {
 
     /// Writes the tables that were set aside; files may be merged meanwhile.
     fn write_tables(&self) -> Result<(), IndexError> {
-        let lock = self.tree.get_flush_lock();
-        if self.tree.flush(&lock, self.seen_by_all())?.is_some() {
+        let lock = self.lsm.get_flush_lock();
+        if self.lsm.flush(&lock, self.seen_by_all())?.is_some() {
             self.show();
         }
         Ok(())
@@ -179,7 +179,7 @@ impl Tree {
     fn set_aside(&self) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
-        self.tree.rotate_memtable();
+        self.lsm.rotate_memtable();
     }
 
     /// The number that every reader from now on sees up to, at least.
@@ -196,8 +196,8 @@ impl Tree {
             self.visible.store(self.next.get(), Ordering::Release);
         }
         let seen = self.seen_by_all();
-        let dir = &self.tree.tree_config().path;
-        if let Err(error) = self.tree.get_version_history_lock().maintenance(dir, seen) {
+        let dir = &self.lsm.tree_config().path;
+        if let Err(error) = self.lsm.get_version_history_lock().maintenance(dir, seen) {
             tracing::warn!(%error, "cannot delete old files of the index");
         }
     }
