@@ -231,7 +231,7 @@ pub(crate) fn settings(data: &Path, variables: &[(&str, &str)]) -> Settings {
     };
     match settings::read(["server".into()], environment, &machine) {
         Ok(Invocation::Serve(settings)) => *settings,
-        Ok(Invocation::Print(text)) => panic!("expected settings, got {text}"),
+        Ok(other) => panic!("expected settings, got {other:?}"),
         Err(error) => panic!("{error}"),
     }
 }

@@ -23,7 +23,7 @@ use super::walk::{Found, Walk, Walked, header};
 /// The files of a log, in their order.
 pub(super) struct Files {
     dir: PathBuf,
-    files: Vec<SegmentFile>,
+    all: Vec<SegmentFile>,
     /// Up to here the log was synced once.
     synced: (u32, u64),
 }
@@ -92,24 +92,28 @@ impl Files {
             tell(Finding::of(Problem::FileUnreadable(path)).at(file.segment, 0));
         }
         let dir = dir.to_owned();
-        Ok(Self { dir, files, synced })
+        Ok(Self {
+            dir,
+            all: files,
+            synced,
+        })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &SegmentFile> {
-        self.files.iter()
+        self.all.iter()
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.len).sum()
+        self.all.iter().map(|file| file.len).sum()
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.files.len() as u64
+        self.all.len() as u64
     }
 
     /// Whether what begins here may be an unfinished write: at the end of the log, behind what was synced.
     fn may_be_torn(&self, file: &SegmentFile, from: u64) -> bool {
-        let is_last = self.files.last().is_some_and(|last| last.segment == file.segment);
+        let is_last = self.all.last().is_some_and(|last| last.segment == file.segment);
         is_last && (file.segment, from) >= self.synced
     }
 
@@ -120,7 +124,7 @@ impl Files {
     }
 
     fn numbers(&self) -> Vec<u32> {
-        self.files.iter().map(|file| file.segment).collect()
+        self.all.iter().map(|file| file.segment).collect()
     }
 }
 
