@@ -42,7 +42,7 @@ const OF_AN_INDEX: [(&str, &str, Option<&str>, &str); 2] = [
         Some("store/index.*"),
         "No space left on device",
     ),
-    ("openat", "ENOSPC", Some("store/index.*/db"), "No space left on device"),
+    ("openat", "ENOSPC", Some("store/index.*/v0"), "No space left on device"),
 ];
 
 /// The same in a directory where nothing is yet.
@@ -136,10 +136,13 @@ fn an_index_that_cannot_be_read_costs_no_mail() {
     let told = filled(&home);
     let data = home.join("data");
     let variables = [("DATA_PATH", data.to_str().unwrap())];
+    let index = data.join("store/index.1");
+    let files = [index.join("current"), index.join("tables/0")];
+    assert!(files.iter().all(|file| file.is_file()), "{files:?}");
     let fault = Fault {
         calls: "read,pread64",
         fate: "error=EIO",
-        files: &[data.join("store/index.1/db")],
+        files: &files,
     };
     let server = Daemon::start_by(fault.throughout(&home, &variables), &home, &variables);
     told.check_exactly(&server);
