@@ -17,9 +17,11 @@ use crate::probe::peer::Peer;
 use crate::server::Server;
 use crate::stopwatch;
 
-/// The shortest time to live that there is, in seconds.
-const TTL_SECS: u64 = 60;
-const LONG_TTL_SECS: u64 = 3_600;
+/// The shortest time to live that there is.
+pub(super) const TTL: Duration = Duration::from_mins(1);
+const LONG_TTL: Duration = Duration::from_hours(1);
+/// The inbox that nobody deletes, so that it expires.
+const LEFT_ALONE: usize = 0;
 
 /// A client with connections of its own.
 pub(super) struct Client<'a> {
@@ -54,14 +56,18 @@ impl<'a> Client<'a> {
     pub(super) fn step(&mut self) -> Result<bool> {
         let inbox = self.dice.below(super::INBOXES);
         let invoked = stopwatch::since_epoch();
+        let crowded = self.notes.crowded(inbox, &mut self.dice);
         let outcome = match self.dice.below(100) {
             0..8 => self.create(inbox)?,
-            8..10 => self.remove(inbox)?,
-            10..42 => self.deliver(inbox)?,
+            8..10 if inbox != LEFT_ALONE => self.remove(inbox)?,
+            10..42 => match crowded {
+                None => self.deliver(inbox)?,
+                Some(named) => self.change(inbox, named, Action::Delete)?,
+            },
             42..62 => self.list(inbox)?,
             62..72 => self.sync(inbox)?,
-            72..82 => self.change(inbox, Action::Mark)?,
-            _ => self.change(inbox, Action::Delete)?,
+            72..82 => self.change_seen(inbox, Action::Mark)?,
+            _ => self.change_seen(inbox, Action::Delete)?,
         };
         Ok(self.note(inbox, invoked, outcome))
     }
@@ -74,12 +80,13 @@ impl<'a> Client<'a> {
     }
 
     fn note(&self, inbox: usize, invoked: Duration, outcome: Outcome) -> bool {
+        let ended = stopwatch::since_epoch();
         match outcome {
             Outcome::Answered(action) => {
-                self.notes.add(inbox, invoked, Some(stopwatch::since_epoch()), action);
+                self.notes.answered(inbox, invoked, ended, action);
                 return true;
             }
-            Outcome::Lost(Some(action)) => self.notes.add(inbox, invoked, None, action),
+            Outcome::Lost(Some(action)) => self.notes.broken(inbox, invoked, ended, action),
             Outcome::Lost(None) => {}
         }
         false
@@ -87,20 +94,20 @@ impl<'a> Client<'a> {
 
     fn create(&mut self, inbox: usize) -> Result<Outcome> {
         let life = self.notes.next_number();
-        let ttl = if self.dice.below(2) == 0 {
-            TTL_SECS
-        } else {
-            LONG_TTL_SECS
-        };
-        let body = json!({ "emailAddress": address(inbox), "encryption": "plain", "ttl": ttl });
+        let is_brief = inbox == LEFT_ALONE || self.dice.below(2) == 0;
+        let ttl = if is_brief { TTL } else { LONG_TTL };
+        let body = json!({ "emailAddress": address(inbox), "encryption": "plain", "ttl": ttl.as_secs() });
+        let invoked = stopwatch::since_epoch();
         let Ok(answer) = self.api.post("/api/inboxes", &body) else {
+            let broken = stopwatch::since_epoch();
+            self.notes.will_expire(inbox, life, invoked + ttl, broken + ttl);
             return Ok(Outcome::Lost(Some(Action::Create(life))));
         };
         match answer.status {
             201 => {
                 let expires_at = answer.json()?["expiresAt"].as_str().map(instant::milliseconds);
-                self.notes
-                    .will_expire(inbox, life, expires_at.context("an inbox expires")??);
+                let expires_at = Duration::from_millis(expires_at.context("an inbox expires")??);
+                self.notes.will_expire(inbox, life, expires_at, expires_at);
                 Ok(Outcome::Answered(Action::Create(life)))
             }
             409 => Ok(Outcome::Answered(Action::Taken)),
@@ -186,10 +193,19 @@ impl<'a> Client<'a> {
     }
 
     /// Marks or deletes an email that somebody has seen.
-    fn change(&mut self, inbox: usize, action: fn(Letter) -> Action) -> Result<Outcome> {
-        let Some((letter, id)) = self.notes.seen(inbox, &mut self.dice) else {
-            return self.list(inbox);
-        };
+    fn change_seen(&mut self, inbox: usize, action: fn(Letter) -> Action) -> Result<Outcome> {
+        match self.notes.seen(inbox, &mut self.dice) {
+            Some(named) => self.change(inbox, named, action),
+            None => self.list(inbox),
+        }
+    }
+
+    fn change(
+        &mut self,
+        inbox: usize,
+        (letter, id): (Letter, String),
+        action: fn(Letter) -> Action,
+    ) -> Result<Outcome> {
         let path = format!("/api/inboxes/{}/emails/{id}", address(inbox));
         let answer = match action(letter) {
             Action::Mark(_) => self.api.patch(&format!("{path}/read")),

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::checker::Ids;
-use super::operation::{Action, Letter, Life, Operation};
+use super::operation::{Action, End, Letter, Life, Operation};
 use crate::probe::dice::Dice;
 
 /// Before and behind the moment in which an inbox expires: `expiresAt` has whole milliseconds.
@@ -23,6 +23,8 @@ pub(super) struct Notes {
 pub(super) struct Page {
     pub(super) operations: Vec<Operation>,
     pub(super) ids: Ids,
+    /// What the last list showed.
+    shown: Vec<Letter>,
 }
 
 impl Notes {
@@ -38,26 +40,45 @@ impl Notes {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// An operation with the moments of its invocation and its answer, since the epoch.
-    pub(super) fn add(&self, inbox: usize, invoked: Duration, answered: Option<Duration>, action: Action) {
-        let operation = Operation {
-            invoked: nanoseconds(invoked),
-            answered: answered.map(nanoseconds),
-            action,
-        };
-        self.with(inbox, |page| page.operations.push(operation));
+    /// An operation that was answered, with the moments since the epoch.
+    pub(super) fn answered(&self, inbox: usize, invoked: Duration, answered: Duration, action: Action) {
+        self.add(inbox, invoked, End::Answered(nanoseconds(answered)), action);
     }
 
-    /// A life that was created ends at this moment, in milliseconds since the epoch.
-    pub(super) fn will_expire(&self, inbox: usize, life: Life, expires_ms: u64) {
-        let moment = Duration::from_millis(expires_ms);
-        let (from, to) = (moment.saturating_sub(EXPIRY_SLACK), moment + EXPIRY_SLACK);
-        self.add(inbox, from, Some(to), Action::Expire(life));
+    /// One whose connection broke.
+    pub(super) fn broken(&self, inbox: usize, invoked: Duration, broken: Duration, action: Action) {
+        self.add(inbox, invoked, End::Broken(nanoseconds(broken)), action);
+    }
+
+    /// A life, if it was created, ends between these moments.
+    pub(super) fn will_expire(&self, inbox: usize, life: Life, from: Duration, to: Duration) {
+        let (from, to) = (from.saturating_sub(EXPIRY_SLACK), to + EXPIRY_SLACK);
+        self.answered(inbox, from, to, Action::Expire(life));
+    }
+
+    fn add(&self, inbox: usize, invoked: Duration, end: End, action: Action) {
+        let invoked = nanoseconds(invoked);
+        let operation = Operation { invoked, end, action };
+        self.with(inbox, |page| {
+            if let Action::List(shown) = &operation.action {
+                page.shown = shown.keys().copied().collect();
+            }
+            page.operations.push(operation);
+        });
     }
 
     /// The email of a letter has this id.
     pub(super) fn named(&self, inbox: usize, letter: Letter, id: &str) {
         self.with(inbox, |page| page.ids.insert(letter, id.to_owned()));
+    }
+
+    /// One of the letters of the last list, if it was long.
+    pub(super) fn crowded(&self, inbox: usize, dice: &mut Dice) -> Option<(Letter, String)> {
+        self.with(inbox, |page| {
+            let is_crowded = page.shown.len() >= CROWD;
+            let letter = is_crowded.then(|| page.shown[dice.below(page.shown.len())])?;
+            Some((letter, page.ids.get(&letter)?.clone()))
+        })
     }
 
     /// One of the letters that were named last.
@@ -88,13 +109,15 @@ fn nanoseconds(since_epoch: Duration) -> u64 {
 
 /// How far back clients look for an email to mark or delete.
 const SEEN: usize = 12;
+/// From so many emails on clients delete instead of sending, so that lists stay short.
+const CROWD: usize = 40;
 
 /// How often each action was answered, by its name.
 pub(super) fn counts(pages: &[Page]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for operation in pages.iter().flat_map(|page| &page.operations) {
         let name = match operation.action {
-            _ if operation.answered.is_none() => "unanswered",
+            _ if !operation.end.is_answered() => "unanswered",
             Action::Create(_) => "creations",
             Action::Deliver(_) => "deliveries",
             Action::Mark(_) => "read marks",
@@ -108,4 +131,59 @@ pub(super) fn counts(pages: &[Page]) -> BTreeMap<&'static str, usize> {
         *counts.entry(name).or_default() += 1;
     }
     counts
+}
+
+/// Inboxes that nobody tried to delete, and whose time was over before somebody asked for something again.
+pub(super) fn expiries(pages: &[Page]) -> usize {
+    pages.iter().map(Page::expiries).sum()
+}
+
+impl Page {
+    fn expiries(&self) -> usize {
+        let is_asked = |operation: &&Operation| !matches!(operation.action, Action::Expire(_));
+        let invoked = self.operations.iter().filter(is_asked).map(|asked| asked.invoked);
+        let last = invoked.max().unwrap_or(0);
+        let lives = self.operations.iter().filter_map(|created| match created.action {
+            Action::Create(life) if created.end.is_answered() => Some((created.invoked, self.expiry_of(life)?)),
+            _ => None,
+        });
+        lives
+            .filter(|(from, to)| *to < last && !self.has_removal(*from, *to))
+            .count()
+    }
+
+    /// The last moment in which a life can end by itself.
+    fn expiry_of(&self, life: Life) -> Option<u64> {
+        let expiry = self.operations.iter().find(|it| it.action == Action::Expire(life))?;
+        Some(expiry.end.moment())
+    }
+
+    fn has_removal(&self, from: u64, to: u64) -> bool {
+        let mut removals = self.operations.iter().filter(|it| it.action == Action::Remove);
+        removals.any(|removal| removal.end.moment() >= from && removal.invoked <= to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expiry_counts_if_nothing_else_ended_the_inbox_and_the_history_went_on() {
+        let at = Duration::from_secs;
+        let expiries = |removed: Option<u64>, last: u64| {
+            let notes = Notes::new(1);
+            notes.answered(0, at(1), at(2), Action::Create(7));
+            notes.will_expire(0, 7, at(62), at(62));
+            if let Some(removed) = removed {
+                notes.broken(0, at(removed), at(removed + 1), Action::Remove);
+            }
+            notes.answered(0, at(last), at(last + 1), Action::NoInbox);
+            super::expiries(&notes.pages())
+        };
+        assert_eq!(expiries(None, 70), 1);
+        assert_eq!(expiries(None, 61), 0);
+        assert_eq!(expiries(Some(30), 70), 0);
+        assert_eq!(expiries(Some(65), 70), 1);
+    }
 }

@@ -11,14 +11,38 @@ pub(crate) type Life = u32;
 /// What a list showed: the messages, and whether each is read.
 pub(crate) type Shown = BTreeMap<Letter, bool>;
 
-/// One operation: when it was invoked, when it was answered, and what it did or saw.
+/// One operation: when it was invoked, how it ended for its client, and what it did or saw.
+///
+/// Moments are nanoseconds since the epoch, by the clock that inboxes expire by; it must not be set meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Operation {
-    /// Nanoseconds since the epoch, by the clock that inboxes expire by; it must not be set meanwhile.
     pub(crate) invoked: u64,
-    /// `None` if no answer came: it took effect at any time after the invocation, or never.
-    pub(crate) answered: Option<u64>,
+    pub(crate) end: End,
     pub(crate) action: Action,
+}
+
+/// How an operation ended for its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The answer came.
+    Answered(u64),
+    /// The connection broke, because the server is gone: the operation took effect before, or never will (durable
+    /// linearisability, Izraelevitz, Mendes and Scott 2016).
+    Broken(u64),
+}
+
+impl End {
+    /// No effect comes later.
+    pub(crate) fn moment(self) -> u64 {
+        match self {
+            Self::Answered(moment) | Self::Broken(moment) => moment,
+        }
+    }
+
+    /// Whether the operation must have had its effect.
+    pub(crate) fn is_answered(self) -> bool {
+        matches!(self, Self::Answered(_))
+    }
 }
 
 /// What an operation did or saw, by its answer; without one, what it asked for.

@@ -2,22 +2,22 @@
 
 use super::*;
 use crate::crash::survey::emails_hash;
-use crate::history::operation::{Shown, Summary};
+use crate::history::operation::{Action, End, Shown, Summary};
 
 /// An operation with an answer.
 fn op(invoked: u64, answered: u64, action: Action) -> Operation {
     Operation {
         invoked,
-        answered: Some(answered),
+        end: End::Answered(answered),
         action,
     }
 }
 
-/// One without.
-fn lost(invoked: u64, action: Action) -> Operation {
+/// One whose connection broke.
+fn lost(invoked: u64, broken: u64, action: Action) -> Operation {
     Operation {
         invoked,
-        answered: None,
+        end: End::Broken(broken),
         action,
     }
 }
@@ -41,22 +41,30 @@ fn sync(letters: &[Letter]) -> Action {
 /// Behind the creation of the inbox.
 fn is_accepted(operations: &[Operation]) -> bool {
     let created = op(0, 1, Action::Create(1));
-    let all = std::iter::once(created).chain(operations.iter().cloned()).collect();
-    match check(all, &ids()) {
+    let all: Vec<_> = std::iter::once(created).chain(operations.iter().cloned()).collect();
+    match check(&all, &ids()) {
         Ok(()) => true,
-        Err(Rejection::Unexplained { stuck, .. }) => {
-            assert!(!stuck.is_empty(), "a rejection names what does not fit");
+        Err(Rejection::Unexplained { answer, states, .. }) => {
+            assert!(operations.contains(&answer), "a rejection names what does not fit");
+            assert!(!states.is_empty(), "and what it does not fit to");
             false
         }
-        Err(Rejection::TooLong) => panic!("a small history is searched to its end"),
+        Err(undecided) => panic!("a small history is searched to its end: {undecided:?}"),
     }
 }
 
 use Action::{Delete, Deliver, Expire, Mark, NoEmail, NoInbox, Remove, Taken};
 
+/// Each of these stories has an order.
+fn assert_accepted(stories: &[(&str, &[Operation])]) {
+    for (name, operations) in stories {
+        assert!(is_accepted(operations), "{name}");
+    }
+}
+
 #[test]
-fn histories_of_a_store_that_keeps_its_promises_are_accepted() {
-    let accepted: &[(&str, &[Operation])] = &[
+fn histories_of_one_life_of_an_inbox_are_accepted() {
+    assert_accepted(&[
         ("nothing", &[]),
         (
             "in order",
@@ -86,25 +94,40 @@ fn histories_of_a_store_that_keeps_its_promises_are_accepted() {
         ),
         (
             "an unanswered delivery that happened late",
-            &[lost(2, Deliver(1)), op(4, 5, list(&[])), op(6, 7, list(&[1]))],
+            &[lost(2, 6, Deliver(1)), op(4, 5, list(&[])), op(7, 8, list(&[1]))],
+        ),
+        (
+            "one that happened and shows later",
+            &[lost(2, 3, Deliver(1)), lost(2, 3, Delete(1)), op(6, 7, list(&[1]))],
         ),
         (
             "one that never did",
-            &[lost(2, Deliver(1)), op(4, 5, list(&[])), op(6, 7, list(&[]))],
+            &[lost(2, 3, Deliver(1)), op(4, 5, list(&[])), op(6, 7, list(&[]))],
         ),
         (
             "an unanswered deletion that happened",
             &[
                 op(2, 3, Deliver(1)),
-                lost(4, Delete(1)),
+                lost(4, 5, Delete(1)),
                 op(5, 6, list(&[])),
                 op(7, 8, NoEmail(1)),
             ],
         ),
         (
             "one that did not",
-            &[op(2, 3, Deliver(1)), lost(4, Delete(1)), op(5, 6, list(&[1]))],
+            &[op(2, 3, Deliver(1)), lost(4, 5, Delete(1)), op(5, 6, list(&[1]))],
         ),
+        ("a taken address", &[op(2, 3, Taken)]),
+        (
+            "a sync that fits",
+            &[op(2, 3, Deliver(1)), op(3, 4, Deliver(2)), op(5, 6, sync(&[1, 2]))],
+        ),
+    ]);
+}
+
+#[test]
+fn histories_of_several_lives_are_accepted() {
+    assert_accepted(&[
         (
             "a delivery into the life before",
             &[
@@ -141,15 +164,17 @@ fn histories_of_a_store_that_keeps_its_promises_are_accepted() {
                 op(8, 9, list(&[])),
             ],
         ),
-        ("a taken address", &[op(2, 3, Taken)]),
         (
-            "a sync that fits",
-            &[op(2, 3, Deliver(1)), op(3, 4, Deliver(2)), op(5, 6, sync(&[1, 2]))],
+            "the end of a life whose creation broke",
+            &[
+                op(2, 3, Remove),
+                lost(4, 5, Action::Create(2)),
+                op(6, 7, list(&[])),
+                op(8, 9, Expire(2)),
+                op(10, 11, NoInbox),
+            ],
         ),
-    ];
-    for (name, operations) in accepted {
-        assert!(is_accepted(operations), "{name}");
-    }
+    ]);
 }
 
 #[test]
@@ -168,9 +193,23 @@ fn what_no_order_explains_is_rejected() {
             "one from the dead",
             &[
                 op(2, 3, Deliver(1)),
-                lost(4, Delete(1)),
+                lost(4, 9, Delete(1)),
                 op(5, 6, list(&[])),
                 op(7, 8, list(&[1])),
+            ],
+        ),
+        (
+            "one that happened when its server was gone",
+            &[lost(2, 3, Deliver(1)), op(4, 5, list(&[])), op(6, 7, list(&[1]))],
+        ),
+        (
+            "a life whose creation broke and that has expired",
+            &[
+                op(2, 3, Remove),
+                lost(4, 5, Action::Create(2)),
+                op(6, 7, list(&[])),
+                op(8, 9, Expire(2)),
+                op(10, 11, list(&[])),
             ],
         ),
         ("an inbox from the dead", &[op(2, 3, Remove), op(4, 5, list(&[]))]),
@@ -232,7 +271,7 @@ fn a_letter_without_an_id_leaves_only_the_count_of_a_sync() {
             count,
             hash: "unknown".to_owned(),
         };
-        [lost(2, Deliver(99)), op(4, 5, Action::Sync(summary))]
+        [lost(2, 3, Deliver(99)), op(4, 5, Action::Sync(summary))]
     };
     assert!(is_accepted(&with(1)));
     assert!(!is_accepted(&with(2)));
@@ -255,7 +294,17 @@ fn a_long_history_with_much_side_by_side_is_searched_in_time() {
         }
     }
     assert!(is_accepted(&operations));
-    let last = operations.last().expect("there are some").answered.unwrap_or_default();
+    let last = operations.last().expect("there are some").end.moment();
     operations.push(op(last + 1, last + 2, list(&[1])));
     assert!(!is_accepted(&operations));
+}
+
+#[test]
+fn a_history_that_needs_too_long_a_search_is_not_decided() {
+    let mut operations = vec![op(0, 1, Action::Create(1))];
+    operations.extend((1..20).map(|letter| op(u64::from(letter) + 1, 100, Deliver(letter))));
+    let all: Vec<Letter> = (1..20).collect();
+    operations.push(op(101, 102, list(&all)));
+    let undecided = Rejection::Undecided { from: 2, to: 100 };
+    assert_eq!(Search::of(&operations, &ids(), 1_000).run(), Err(undecided));
 }
