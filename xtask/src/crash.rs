@@ -47,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "release")]
     server: Option<PathBuf>,
     /// Write the table into docs/RELIABILITY.md
-    #[arg(long)]
+    #[arg(long, conflicts_with = "server")]
     write: bool,
 }
 

@@ -5,14 +5,20 @@
 //! A cut is any moment of that record: what was flushed is there; of what was not, each write is there, or not, or some
 //! of its sectors are. The file system replays its journal, the server starts as after a boot, and everything that was
 //! acknowledged before the moment is held against the ledger, as `crash` does.
+//!
+//! Nearly all the time a disk waits, or all that it was told is flushed. So the moments are chosen afterwards, among the
+//! positions of the record between a write and its flush: while the ledger is held nobody notes anything, and what it
+//! says holds for every position that the disk reaches meanwhile.
 
 mod fuse;
 mod mount;
+mod places;
 mod recording;
+mod report;
 
-use std::fs::{self, File, OpenOptions};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -24,18 +30,19 @@ use crate::crash::ledger::{Ledger, Pages};
 use crate::crash::load::Load;
 use crate::crash::server::{self, Binary, INBOX_MAX};
 use crate::crash::survey::{self, Depth};
-use crate::crash::{DOCUMENT, PLACES, report};
+use crate::crash::{DOCUMENT, PLACES};
 use crate::probe::dice::Dice;
 use crate::server::Server;
 use crate::{bench, measured, stopwatch};
-use fuse::Medium;
-use mount::{FileSystem, run as command};
-use recording::Cut;
+use mount::FileSystem;
+use places::Places;
+use recording::Recording;
+use report::Figures;
 
 /// How often, and with which dice.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Power cuts, each in the middle of a load
+    /// Loads, with three power cuts in each
     #[arg(long, default_value_t = 30)]
     trials: u32,
     /// Repeats the dice of a run; how threads and the disk interleave is not repeated
@@ -48,19 +55,29 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "release")]
     server: Option<PathBuf>,
     /// Write the table into docs/RELIABILITY.md
-    #[arg(long)]
+    #[arg(long, conflicts_with = "server")]
     write: bool,
 }
 
-const DISK_BYTES: u64 = 1 << 30;
 /// The disk is small; the limit of free room is not what is tried here.
 const MIN_FREE: (&str, &str) = ("SVC_STORAGE_MIN_FREE_BYTES", "16777216");
-/// A load goes on for so long before the cut, and a little behind it.
-const BEFORE_MAX_MS: usize = 1_500;
+/// Power cuts of one load, each with an image of its own.
+const CUTS: usize = 3;
+/// Mails that are acknowledged before each cut, at least, since the cut before; then some time goes by.
+const MAILS_MIN: u64 = 25;
+const MORE_MAX_MS: usize = 400;
+/// Looks whether enough is acknowledged, and the pause between them: 30 s.
+const LOOKS: u32 = 6_000;
+const PAUSE: Duration = Duration::from_millis(5);
+/// For each cut the ledger is held so often and so long; the cut is where most was written and not flushed.
+const HOLDS: u32 = 10;
+const HOLD: Duration = Duration::from_millis(15);
+const BETWEEN_HOLDS: Duration = Duration::from_millis(15);
+/// The load goes on behind the last cut.
 const BEHIND: Duration = Duration::from_millis(30);
 const START_MAX: Duration = Duration::from_secs(5);
 
-/// Two cuts with a fixed seed, for every change; a machine that may not mount is told so.
+/// Two loads with a fixed seed, for every change; a machine that may not mount is told so.
 pub(crate) fn short() -> Result<()> {
     run(&Options {
         trials: 2,
@@ -100,7 +117,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let done = run.trial(trial, &mut Dice::seeded(seed.wrapping_add(u64::from(trial) << 32)));
         done.with_context(|| format!("trial {trial}"))
     });
-    let table = run.table(options, seed);
+    let build = if options.release { "release" } else { "debug" };
+    let table = run.figures.table(&run.ledger.pages(), build, seed);
     println!("{table}");
     if let Err(error) = outcome {
         let kept = home.keep();
@@ -116,56 +134,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Files and mount points.
-struct Places {
-    /// The medium as it is.
-    disk: PathBuf,
-    /// The medium as it was when the power was switched on; after a cut, as it was left.
-    cut: PathBuf,
-    /// Where the medium is served.
-    medium: PathBuf,
-    /// Where the file system is mounted.
-    home: PathBuf,
-}
-
-impl Places {
-    fn in_folder(folder: &Path) -> Result<Self> {
-        let [disk, cut, medium, home] = ["disk.img", "cut.img", "medium", "home"].map(|name| folder.join(name));
-        fs::create_dir(&medium)?;
-        fs::create_dir(&home)?;
-        File::create(&disk)?.set_len(DISK_BYTES)?;
-        Ok(Self {
-            disk,
-            cut,
-            medium,
-            home,
-        })
-    }
-
-    /// Makes the file system and mounts it once, as every trial does.
-    fn try_out(&self) -> Result<()> {
-        let mut make = Command::new("mkfs.ext4");
-        command(make.args(["-q", "-F", "-E", "nodiscard"]).arg(&self.disk))?;
-        let medium = Medium::of(&self.disk, &self.medium)?;
-        let _mounted = FileSystem::mount(medium.file(), &self.home)?;
-        Ok(())
-    }
-
-    /// Keeps the medium as it is now.
-    fn keep(&self) -> Result<()> {
-        command(Command::new("cp").arg("--sparse=always").args([&self.disk, &self.cut]))?;
-        Ok(())
-    }
-}
-
-/// What the trials came to.
-#[derive(Debug, Default)]
-struct Figures {
-    trials: u32,
-    cut: Cut,
-    longest_start: Duration,
-}
-
 /// A run under way.
 struct Run {
     binary: Binary,
@@ -175,50 +143,103 @@ struct Run {
     figures: Figures,
 }
 
+/// A moment in which the power is cut: a position of the recording, and what was known then.
+struct Moment {
+    position: usize,
+    pages: Pages,
+}
+
+/// A while in which what is known stays the same, though the disk goes on.
+struct Hold {
+    /// Positions of the recording, and how many writes are not flushed there.
+    unflushed: Vec<(usize, usize)>,
+    pages: Pages,
+}
+
+impl Hold {
+    /// The most writes that were not flushed at once.
+    fn most(&self) -> usize {
+        let writes = self.unflushed.iter().map(|(_, writes)| *writes);
+        writes.max().unwrap_or(0)
+    }
+}
+
 impl Run {
-    /// Loads, cuts, and compares; the next trial goes on from the medium that the cut left.
+    /// Loads, cuts, and compares; the next trial goes on from the medium that the last cut left.
     fn trial(&mut self, trial: u32, dice: &mut Dice) -> Result<()> {
         self.places.keep()?;
-        let medium = Medium::of(&self.places.disk, &self.places.medium)?;
-        let mounted = FileSystem::mount(medium.file(), &self.places.home)?;
-        let (position, pages) = self.load(trial, &medium, dice)?;
-        let image = OpenOptions::new().write(true).open(&self.places.cut)?;
-        let cut = medium.recording().cut(position, &image, dice)?;
+        let (mounted, medium) = self.places.switch_on()?;
+        let recording = Arc::clone(medium.recording());
+        let moments = self.load(trial, &recording, dice)?;
         drop((mounted, medium));
-        fs::rename(&self.places.cut, &self.places.disk)?;
-        eprintln!("trial {trial}: {}; {cut:?}", pages.tally);
-        self.figures.cut.add(cut);
-        self.ledger = Ledger::of(pages);
-        self.compare(dice)?;
+        // What clients met behind a moment is in none of its pages.
+        let met = self.ledger.pages().violations.clone();
+        for (number, moment) in moments.into_iter().enumerate() {
+            self.places.bring_back()?;
+            let image = OpenOptions::new().write(true).open(&self.places.disk)?;
+            let cut = recording.cut(moment.position, &image, dice)?;
+            eprintln!("trial {trial}, cut {number}: {}; {cut:?}", moment.pages.tally);
+            self.figures.add(cut);
+            self.ledger = Ledger::of(moment.pages);
+            self.ledger.pages().violations.clone_from(&met);
+            self.compare(dice).with_context(|| format!("cut {number}"))?;
+        }
         self.figures.trials += 1;
         Ok(())
     }
 
-    /// Lets clients work; the moment of the cut, and what was known at that moment.
-    fn load(&self, trial: u32, medium: &Medium, dice: &mut Dice) -> Result<(usize, Pages)> {
+    /// Lets clients work; the moments of the cuts, in order.
+    fn load(&self, trial: u32, recording: &Recording, dice: &mut Dice) -> Result<Vec<Moment>> {
         let server = Server::start(self.binary.path(), &self.places.home, &self.settings)?;
         let load = Load::on(&server, &self.ledger, &self.settings)?;
-        let before = Duration::from_millis(dice.below(BEFORE_MAX_MS) as u64);
-        let name = format!("cut-{trial}");
-        let moment = load.run(
+        let mut moments_dice = dice.split();
+        load.run(
             &self.ledger,
             dice,
-            &name,
+            &format!("cut-{trial}"),
             || {
-                thread::sleep(before);
-                // Nobody begins or notes anything while the ledger is held.
-                let pages = self.ledger.pages();
-                let moment = (medium.recording().position(), pages.clone());
-                drop(pages);
+                let moments = (0..CUTS).map(|_| self.moment(recording, &mut moments_dice)).collect();
                 thread::sleep(BEHIND);
-                moment
+                moments
             },
             || server.kill(),
-        );
-        Ok(moment)
+        )
     }
 
-    /// Starts on what the cut left and compares everything.
+    /// Waits until enough is acknowledged, and chooses a moment between a write and its flush.
+    fn moment(&self, recording: &Recording, dice: &mut Dice) -> Result<Moment> {
+        let enough = self.ledger.pages().tally.mails + MAILS_MIN;
+        let mut looks = 0;
+        while self.ledger.pages().tally.mails < enough {
+            ensure!(looks < LOOKS, "the server acknowledges too little");
+            looks += 1;
+            thread::sleep(PAUSE);
+        }
+        thread::sleep(Duration::from_millis(dice.below(MORE_MAX_MS) as u64));
+        let holds: Vec<Hold> = (0..HOLDS).filter_map(|_| self.hold(recording)).collect();
+        let most = holds.into_iter().max_by_key(Hold::most);
+        let hold = most.context("the server writes nothing")?;
+        let (position, _) = hold.unflushed[dice.below(hold.unflushed.len())];
+        Ok(Moment {
+            position,
+            pages: hold.pages,
+        })
+    }
+
+    /// Holds the ledger, so that nobody begins or notes anything; `None` if the disk had nothing to flush meanwhile.
+    fn hold(&self, recording: &Recording) -> Option<Hold> {
+        thread::sleep(BETWEEN_HOLDS);
+        let pages = self.ledger.pages();
+        let first = recording.position();
+        thread::sleep(HOLD);
+        let unflushed = recording.unflushed(first..=recording.position());
+        (!unflushed.is_empty()).then(|| Hold {
+            unflushed,
+            pages: pages.clone(),
+        })
+    }
+
+    /// Starts on what the cut left, compares everything, and lets the server's own tool look at every byte.
     fn compare(&mut self, dice: &mut Dice) -> Result<()> {
         let _mounted = FileSystem::mount(&self.places.disk, &self.places.home).context("the file system is damaged")?;
         server::boot(&self.places.home)?;
@@ -228,34 +249,9 @@ impl Run {
         ensure!(took < START_MAX, "ready only after {took:?}");
         self.figures.longest_start = took.max(self.figures.longest_start);
         survey::compare(&server, &self.ledger, Depth::All, dice)?;
-        server.stop()
-    }
-
-    fn table(&self, options: &Options, seed: u64) -> String {
-        let (figures, pages) = (&self.figures, self.ledger.pages());
-        let (cut, tally, build) = (
-            &figures.cut,
-            &pages.tally,
-            if options.release { "release" } else { "debug" },
-        );
-        let [lost, returned, other] = report::counts(&pages.violations);
-        let unflushed = format!("{} whole, {} torn, {} lost", cut.whole, cut.torn, cut.lost);
-        let rows = [
-            ("power cuts", format!("{} ({build} build, seed {seed})", figures.trials)),
-            ("writes of the disk that were flushed", cut.flushed.to_string()),
-            ("writes that were not", unflushed),
-            ("acknowledged before the cuts: mails", tally.mails.to_string()),
-            ("acknowledged: emails deleted", tally.deletions.to_string()),
-            ("acknowledged: emails marked as read", tally.marks.to_string()),
-            ("acknowledged: inboxes created", tally.creations.to_string()),
-            ("acknowledged: inboxes deleted", tally.inbox_deletions.to_string()),
-            ("lost", lost.to_string()),
-            ("returned from the dead", returned.to_string()),
-            ("otherwise not as promised", other.to_string()),
-            ("longest start", format!("{:.2} s", figures.longest_start.as_secs_f64())),
-        ];
-        let row = |(name, value): (&str, String)| format!("| {name} | {value} |\n");
-        let rows: String = rows.into_iter().map(row).collect();
-        format!("| | |\n|---|---:|\n{rows}")
+        server.stop()?;
+        self.binary.verify(&self.places.home)?;
+        self.figures.verified += 1;
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{release, repository, shell};
 
@@ -35,6 +35,23 @@ impl Binary {
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Lets `server store verify` read a data directory that no server uses.
+    ///
+    /// # Errors
+    /// What it finds.
+    pub(crate) fn verify(&self, home: &Path) -> Result<()> {
+        let mut verify = Command::new(&self.0);
+        verify.args(["store", "verify"]).env("SVC_DATA_PATH", home.join("data"));
+        let output = verify.output().context("cannot start the server")?;
+        let [findings, progress] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        ensure!(
+            output.status.success(),
+            "store verify: {}\n{findings}{progress}",
+            output.status
+        );
+        Ok(())
     }
 
     /// The settings of a trial: with a limit of emails, if this server knows one.

@@ -101,7 +101,8 @@ impl Medium {
         &self.file
     }
 
-    pub(super) fn recording(&self) -> &Recording {
+    /// What becomes of the medium; it can be kept when the medium is gone.
+    pub(super) fn recording(&self) -> &Arc<Recording> {
         &self.recording
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -39,6 +40,11 @@ pub(super) struct Cut {
 }
 
 impl Cut {
+    /// Writes that were not flushed.
+    pub(super) fn unflushed(&self) -> usize {
+        self.whole + self.torn + self.lost
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.flushed += other.flushed;
         self.whole += other.whole;
@@ -60,6 +66,18 @@ impl Recording {
     /// A moment: how many events there were.
     pub(super) fn position(&self) -> usize {
         self.with(|events| events.len())
+    }
+
+    /// Of these positions those that stand between a write and its flush, and how many writes are not flushed there.
+    pub(super) fn unflushed(&self, positions: RangeInclusive<usize>) -> Vec<(usize, usize)> {
+        self.with(|events| {
+            let outstanding = |position: usize| {
+                let before = events[..position].iter().rev();
+                before.take_while(|event| **event != Event::Flush).count()
+            };
+            let counted = positions.map(|position| (position, outstanding(position)));
+            counted.filter(|(_, writes)| *writes > 0).collect()
+        })
     }
 
     /// Brings an image of the medium, as it was at the beginning, to where a power cut at the position leaves it.
@@ -138,6 +156,17 @@ mod tests {
             let is_seen = |image: &Vec<u8>| is_at(image, 1, expected[0]) && is_at(image, 2, expected[1]);
             assert!(images.iter().any(is_seen), "{expected:?} is never seen");
         }
+    }
+
+    #[test]
+    fn positions_between_a_write_and_its_flush_are_known() {
+        let recording = Recording::default();
+        recording.wrote(0, &[1; SECTOR]);
+        recording.wrote(0, &[2; SECTOR]);
+        recording.flushed();
+        recording.wrote(0, &[3; SECTOR]);
+        assert_eq!(recording.unflushed(0..=recording.position()), [(1, 1), (2, 2), (4, 1)]);
+        assert_eq!(recording.unflushed(2..=3), [(2, 2)]);
     }
 
     #[test]
