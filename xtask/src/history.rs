@@ -60,11 +60,11 @@ fn address(inbox: usize) -> String {
     format!("shared{inbox}@restante.test")
 }
 
-/// A few seconds with one kill, for every change.
+/// A few seconds with two kills, for every change.
 pub(crate) fn short() -> Result<()> {
     run(&Options {
-        seconds: 10,
-        kills: 1,
+        seconds: 15,
+        kills: 2,
         seed: Some(3),
         release: false,
         server: None,

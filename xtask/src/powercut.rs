@@ -77,10 +77,10 @@ const BETWEEN_HOLDS: Duration = Duration::from_millis(15);
 const BEHIND: Duration = Duration::from_millis(30);
 const START_MAX: Duration = Duration::from_secs(5);
 
-/// Two loads with a fixed seed, for every change; a machine that may not mount is told so.
+/// Three loads with a fixed seed, for every change; a machine that may not mount is told so.
 pub(crate) fn short() -> Result<()> {
     run(&Options {
-        trials: 2,
+        trials: 3,
         seed: Some(2),
         release: false,
         server: None,

@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::probe::dice::Dice;
 
 pub(crate) use mail::{Change, Mail, Source, Wish};
-pub(crate) use place::Place;
+pub(crate) use place::{Life, Place};
 pub(crate) use settle::{Found, FoundEmail, FoundInbox};
 pub(crate) use tally::Tally;
 pub(crate) use violation::Violation;

@@ -57,6 +57,7 @@ impl Report {
             ("acknowledged: emails marked as read", tally.marks.to_string()),
             ("acknowledged: inboxes created", tally.creations.to_string()),
             ("acknowledged: inboxes deleted", tally.inbox_deletions.to_string()),
+            ("acknowledged: deletions of all inboxes", tally.clearings.to_string()),
             ("inboxes expired", tally.expiries.to_string()),
             (
                 "emails gone from the inbox that is flooded",

@@ -83,6 +83,38 @@ impl Pages {
         self.end(place);
     }
 
+    /// All inboxes are about to be deleted; when each would expire, or `None` where it is not certain which are there.
+    pub(crate) fn clearing(&mut self, now_ms: u64) -> Option<Vec<u64>> {
+        let lives: Vec<&mut Life> = self.places.iter_mut().filter_map(|place| place.life.as_mut()).collect();
+        let mut ends = Some(Vec::new());
+        for life in lives {
+            match life.expires_ms.filter(|_| life.deletion == Change::Never) {
+                Some(end) if end <= now_ms => {}
+                Some(end) => ends.iter_mut().for_each(|ends| ends.push(end)),
+                None => ends = None,
+            }
+            life.deletion = Change::Asked;
+        }
+        ends
+    }
+
+    /// The deletion of all was acknowledged: so many were there, of which some may have expired meanwhile.
+    pub(crate) fn cleared(&mut self, deleted: Option<u64>, ends: Option<&[u64]>, now_ms: u64) {
+        self.tally.clearings += 1;
+        for place in 0..self.places.len() {
+            if self.places[place].life.is_some() {
+                self.deleted(place);
+            }
+        }
+        let Some(ends) = ends else { return };
+        let remaining = ends.iter().filter(|end| now_ms < **end).count();
+        let is_right = deleted.is_some_and(|deleted| (remaining as u64..=ends.len() as u64).contains(&deleted));
+        if !is_right {
+            let text = format!("of {} inboxes {deleted:?} are said to be deleted", ends.len());
+            self.violations.push(Violation::Changed(text));
+        }
+    }
+
     /// The inbox has expired by everybody's clock.
     pub(crate) fn expired(&mut self, place: usize) {
         self.tally.expiries += 1;

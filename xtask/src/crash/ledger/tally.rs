@@ -19,6 +19,8 @@ pub(crate) struct Tally {
     pub(crate) creations: u64,
     /// Inboxes deleted, one by one or all at once.
     pub(crate) inbox_deletions: u64,
+    /// Deletions of all inboxes at once.
+    pub(crate) clearings: u64,
     /// Inboxes that expired.
     pub(crate) expiries: u64,
     /// Emails that were seen to have gone from the inbox that is flooded.
@@ -27,11 +29,10 @@ pub(crate) struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gone = self.inbox_deletions + self.expiries;
         write!(
             f,
-            "{} mails, {} deleted, {} marked, {} inboxes, {gone} of them gone",
-            self.mails, self.deletions, self.marks, self.creations
+            "{} mails, {} deleted, {} marked, {} inboxes, {} of them deleted, {} expired",
+            self.mails, self.deletions, self.marks, self.creations, self.inbox_deletions, self.expiries
         )
     }
 }

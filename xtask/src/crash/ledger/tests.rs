@@ -155,6 +155,33 @@ fn an_inbox_that_has_expired_is_gone() {
 }
 
 #[test]
+fn the_deletion_of_all_says_how_many_there_were() {
+    let cleared = |deleted, ended_ms| {
+        let mut pages = with_mail();
+        pages.creating(0, None);
+        pages.created(0, END + 10);
+        let ends = pages.clearing(NOW);
+        pages.cleared(deleted, ends.as_deref(), ended_ms);
+        assert_eq!((pages.tally.inbox_deletions, pages.mails.len()), (3, 0));
+        pages.violations.len()
+    };
+    assert_eq!(cleared(Some(3), NOW), 0);
+    assert_eq!([None, Some(2), Some(4)].map(|deleted| cleared(deleted, NOW)), [1; 3]);
+    // Two may have expired before their turn came.
+    assert_eq!([0, 1, 2, 3].map(|deleted| cleared(Some(deleted), END)), [1, 0, 0, 0]);
+}
+
+#[test]
+fn how_many_there_were_is_not_certain_while_one_may_be_gone() {
+    let mut pages = two_inboxes();
+    assert_eq!(pages.clone().clearing(END), Some(Vec::new()), "both have expired");
+    pages.deleting(1);
+    assert_eq!(pages.clearing(NOW), None);
+    pages.cleared(Some(1), None, NOW);
+    assert_eq!(pages.violations, []);
+}
+
+#[test]
 fn a_creation_without_an_answer_has_happened_or_not_for_good() {
     let mut pages = two_inboxes();
     pages.deleting(1);

@@ -1,27 +1,35 @@
 //! A client that creates and deletes inboxes, and marks, reads and deletes emails.
 
+use std::ops::Range;
+
 use restante_testkit::payload::Client;
 use serde_json::json;
 
 use super::{KEEPERS, Shared, now_ms};
 use crate::crash::api::{Answer, Api, Unanswered};
-use crate::crash::ledger::{FLOODED, Ledger, Violation, Wish};
+use crate::crash::ledger::{FLOODED, Ledger, Life, Violation, Wish};
 use crate::crash::{address, instant, survey};
 use crate::probe::dice::Dice;
 
-/// Times to live in seconds: a quarter of all inboxes expire while the run goes on.
+/// Places whose inboxes are left to expire; their time to live in seconds is the shortest that there is.
+const BRIEF_PLACES: Range<usize> = 1..5;
 const BRIEF_TTL: u64 = 60;
 const TTL: u64 = 86_400;
+/// All inboxes are deleted only while those that are left to expire have so long to live yet.
+const FRESH_MS: u64 = 42_000;
 /// An inbox that was sent so many messages makes room for another.
 const SENT_MANY: usize = 120;
-/// One of so many turns deletes all inboxes.
-const CLEARING: usize = 4_000;
+/// One of so many loads has a turn that deletes all inboxes, and before it so many others at most.
+const CLEARING: usize = 6;
+const TURNS_BEFORE_MAX: usize = 60;
 
 /// Does one thing after the other until the server is gone; the places of keepers do not overlap.
 pub(super) fn run(shared: &Shared<'_>, api: &Api, number: usize, dice: &mut Dice) -> Unanswered {
-    loop {
+    let is_clearing = number == 0 && dice.below(CLEARING) == 0;
+    let clearing = is_clearing.then(|| dice.below(TURNS_BEFORE_MAX));
+    for turn in 0.. {
         let done = match dice.below(100) {
-            _ if number == 0 && dice.below(CLEARING) == 0 => clear(shared, api),
+            _ if clearing == Some(turn) => clear(shared, api),
             0..12 => keep(shared, api, number, dice),
             12..55 => email(shared, api, dice, Wish::Delete),
             55..80 => email(shared, api, dice, Wish::Mark),
@@ -31,6 +39,7 @@ pub(super) fn run(shared: &Shared<'_>, api: &Api, number: usize, dice: &mut Dice
             return unanswered;
         }
     }
+    Unanswered
 }
 
 /// Creates the inbox at a place that has none, and now and then deletes one.
@@ -41,27 +50,39 @@ fn keep(shared: &Shared<'_>, api: &Api, number: usize, dice: &mut Dice) -> Resul
     if place == FLOODED || place % KEEPERS != number {
         return Ok(());
     }
-    let now_ms = now_ms();
-    let life = {
-        let mut pages = shared.ledger.pages();
-        if pages.places[place].has_expired(now_ms) {
-            pages.expired(place);
-        }
-        pages.places[place].life.clone()
-    };
+    let place_now = shared.ledger.pages().places[place].clone();
+    if place_now.has_expired(now_ms()) {
+        return bury(shared, api, place);
+    }
+    let life = place_now.life;
     let Some(life) = life else {
         let client = (dice.below(2) == 0).then(|| client_number(dice));
-        let ttl = match dice.below(4) {
-            0 => BRIEF_TTL + dice.below(30) as u64,
-            _ => TTL,
-        };
+        let ttl = if BRIEF_PLACES.contains(&place) { BRIEF_TTL } else { TTL };
         return create(shared.ledger, api, place, client, ttl);
     };
-    // One that expires soon is left to it.
-    let is_brief = life.expires_ms.is_some_and(|end| end < now_ms + TTL * 500);
-    if !is_brief && (life.sent > SENT_MANY || dice.below(6) == 0) {
+    if !BRIEF_PLACES.contains(&place) && (life.sent > SENT_MANY || dice.below(6) == 0) {
         return delete(shared, api, place);
     }
+    Ok(())
+}
+
+/// An inbox that has expired is gone with its mail; its address is free again, which the next turn here tries.
+fn bury(shared: &Shared<'_>, api: &Api, place: usize) -> Result<(), Unanswered> {
+    let id = {
+        let pages = shared.ledger.pages();
+        let mut mails = pages.mails.iter();
+        mails.find(|(_, mail)| mail.place == place).map(|(id, _)| id.clone())
+    };
+    let inbox = format!("/api/inboxes/{}", address(place));
+    let email = id.map(|id| format!("{inbox}/emails/{id}"));
+    for path in std::iter::once(inbox).chain(email) {
+        let answer = api.get(&path)?;
+        if answer.status != 404 {
+            let text = format!("{path}, which has expired, is answered {answer}");
+            shared.ledger.pages().violations.push(Violation::Returned(text));
+        }
+    }
+    shared.ledger.pages().expired(place);
     Ok(())
 }
 
@@ -116,16 +137,21 @@ fn delete(shared: &Shared<'_>, api: &Api, place: usize) -> Result<(), Unanswered
 /// Deletes all inboxes while nobody else does anything, so that it is certain which they are.
 fn clear(shared: &Shared<'_>, api: &Api) -> Result<(), Unanswered> {
     let _gate = shared.gate.write().expect("no client panics");
-    let places = shared.ledger.pages().places.len();
-    (0..places).for_each(|place| shared.ledger.pages().deleting(place));
+    let ends = {
+        let (mut pages, now_ms) = (shared.ledger.pages(), now_ms());
+        let is_late = |life: &Life| life.expires_ms.is_some_and(|end| end < now_ms + FRESH_MS);
+        if pages.places.iter().filter_map(|place| place.life.as_ref()).any(is_late) {
+            return Ok(());
+        }
+        pages.clearing(now_ms)
+    };
     let answer = api.delete("/api/inboxes")?;
     let mut pages = shared.ledger.pages();
-    if answer.status == 200 {
-        (0..places).for_each(|place| pages.deleted(place));
-    } else {
-        pages
+    match answer.json() {
+        Ok(body) => pages.cleared(body["deleted"].as_u64(), ends.as_deref(), now_ms()),
+        Err(_) => pages
             .violations
-            .push(Violation::Refused(format!("deleting all inboxes is answered {answer}")));
+            .push(Violation::Refused(format!("deleting all inboxes is answered {answer}"))),
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ fn assert_accepted(stories: &[(&str, &[Operation])]) {
 }
 
 #[test]
-fn histories_of_one_life_of_an_inbox_are_accepted() {
+fn histories_of_a_store_that_keeps_its_promises_are_accepted() {
     assert_accepted(&[
         ("nothing", &[]),
         (
@@ -126,7 +126,7 @@ fn histories_of_one_life_of_an_inbox_are_accepted() {
 }
 
 #[test]
-fn histories_of_several_lives_are_accepted() {
+fn histories_of_several_lives_of_an_inbox_are_accepted() {
     assert_accepted(&[
         (
             "a delivery into the life before",
