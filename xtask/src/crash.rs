@@ -70,7 +70,7 @@ pub(crate) fn address(place: usize) -> String {
 /// A few rounds with a fixed seed, for every change.
 pub(crate) fn short() -> Result<()> {
     run(&Options {
-        rounds: 12,
+        rounds: 10,
         seed: Some(4),
         release: false,
         server: None,
