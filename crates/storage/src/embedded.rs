@@ -21,7 +21,7 @@
 //!
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
-//! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `marker` and `open` (the start),
+//! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `lock`, `marker` and `open` (the start),
 //! `cache`, `lists`, `read` and `shared` (the readers), `verify` and `tools` (for operators).
 
 mod apply;
@@ -33,6 +33,7 @@ mod frame;
 mod index;
 mod ledger;
 mod lists;
+mod lock;
 mod log;
 mod manifest;
 mod marker;
@@ -57,6 +58,7 @@ mod view;
 mod tests;
 
 use std::fmt;
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -67,7 +69,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use open::{EmbeddedConfig, OpenError, Recovery};
 pub use stamp::Stamp;
-pub use tools::{HeldStore, NewStore, Statistics, ToolError, remove};
+pub use tools::{HeldStore, NewStore, Statistics, ToolError, leftovers, remove};
 pub use verify::{Finding, Problem, Progress, Verified};
 
 use crate::{
@@ -109,7 +111,12 @@ impl Embedded {
     /// # Errors
     /// See [`OpenError`]; nothing runs and nothing is locked then.
     pub fn open(config: &EmbeddedConfig) -> Result<Self, OpenError> {
-        let opened = open::open(config)?;
+        Self::open_locked(config, open::lock_directory(&config.path)?)
+    }
+
+    /// The same by the caller's lock.
+    fn open_locked(config: &EmbeddedConfig, lock: File) -> Result<Self, OpenError> {
+        let opened = open::open(config, lock)?;
         let unusable = |error| OpenError::NotUsable {
             path: config.path.clone(),
             error,

@@ -1,16 +1,15 @@
 //! Opening a store: the lock, the stamp, the index and the end of the log.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{FlockOperation, flock};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
 use super::ledger::{Bound, Ledger};
-use super::log::{FILE_MODE, Log, segment_numbers, sync_dir};
+use super::lock;
+use super::log::{Log, segment_numbers, sync_dir};
 use super::manifest::Manifest;
 use super::marker::{self, DIR_MODE};
 use super::replay::{End, ReplayError, replay};
@@ -75,12 +74,17 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The directory belongs to another user.
-    #[error("the data directory {} belongs to user id {owner}, and this process may not write to it", path.display())]
+    #[error(
+        "the data directory {} belongs to user id {owner}, and this process runs as user id {user}: run it as the owner",
+        path.display()
+    )]
     NotOwned {
         /// The directory.
         path: PathBuf,
         /// The user id of its owner.
         owner: u32,
+        /// The user id of this process.
+        user: u32,
     },
     /// The directory cannot be read or written.
     #[error("the data directory {} cannot be used: {error}", path.display())]
@@ -182,10 +186,9 @@ pub(super) struct Opened {
     pub(super) recovery: Recovery,
 }
 
-/// Opens the directory of a store.
-pub(super) fn open(config: &EmbeddedConfig) -> Result<Opened, OpenError> {
+/// Opens the directory of a store that the caller has locked.
+pub(super) fn open(config: &EmbeddedConfig, lock: File) -> Result<Opened, OpenError> {
     let usable = |error| not_usable(&config.path, error);
-    let lock = lock_directory(&config.path)?;
     let segments = segments_dir(&config.path);
     let stored = check_format(&config.path)?;
     make_dir(&segments).map_err(usable)?;
@@ -251,10 +254,11 @@ pub(super) fn not_usable(path: &Path, error: io::Error) -> OpenError {
     }
     if error.kind() == io::ErrorKind::PermissionDenied
         && let Ok(metadata) = fs::metadata(&path)
-        && metadata.uid() != rustix::process::geteuid().as_raw()
     {
-        let owner = metadata.uid();
-        return OpenError::NotOwned { path, owner };
+        let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
+        if owner != user {
+            return OpenError::NotOwned { path, owner, user };
+        }
     }
     OpenError::NotUsable { path, error }
 }
@@ -263,30 +267,20 @@ fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
 }
 
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }
 
-fn lock_directory(path: &Path) -> Result<File, OpenError> {
+/// Locks a directory, which is made if it is not there.
+pub(super) fn lock_directory(path: &Path) -> Result<File, OpenError> {
     if path.exists() && !path.is_dir() {
         return Err(OpenError::NotADirectory { path: path.to_owned() });
     }
     make_dir(path)
         .and_then(|()| sync_dir(parent(path)))
         .map_err(|error| not_usable(path, error))?;
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(FILE_MODE)
-        .open(path.join("LOCK"))
-        .map_err(|error| not_usable(path, error))?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(OpenError::Locked { path: path.to_owned() }),
-        Err(error) => Err(not_usable(path, error.into())),
-    }
+    lock::take(path)
 }
 
 /// The stamp, once the format is known to be ours; none in a new directory.

@@ -8,6 +8,7 @@ mod model;
 mod obstacles;
 mod opening;
 mod retention;
+mod tools;
 mod trouble;
 mod verify;
 

@@ -1,23 +1,28 @@
 //! What an operator does with a store that no server uses: verify it, make its index anew, count it, empty it, fill it.
+//!
+//! Modules: `replace` (a store that goes, and one that takes its place).
 
-use std::fs::{self, File, OpenOptions};
+mod replace;
+
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use restante_model::{InboxKey, Timestamp};
-use rustix::fs::{FlockOperation, flock};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
-use super::log::{FILE_MODE, segment_numbers, segment_path, sync_dir};
+use super::log::{segment_numbers, segment_path};
+use super::manifest::Manifest;
 use super::open::{self, EmbeddedConfig, OpenError, not_usable};
-use super::replay::ReplayError;
+use super::replay::{ReplayError, replay};
 use super::rows::{MailRow, decode};
 use super::shared::segments_dir;
 use super::stamp::Stamp;
 use super::verify::{self, Finding, Progress, Verified};
-use super::{Embedded, marker};
+use super::{Embedded, lock, marker};
+
+pub use replace::{NewStore, leftovers, remove};
 
 /// Why a tool cannot do its work: one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +36,18 @@ pub enum ToolError {
     /// The store cannot be opened, or is in use.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// Somebody made a store where a new one was to be.
+    #[error("a server or another command has begun a store in {} meanwhile", path.display())]
+    Taken {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new store cannot take the place of a directory that is a mount.
+    #[error("{} is a mount, which cannot be replaced: mount or link the data directory instead", path.display())]
+    Mount {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A directory beside the store, or for what a tool makes, cannot be used.
     #[error("{}: {error}", path.display())]
     Directory {
@@ -107,13 +124,30 @@ impl HeldStore {
         verify::verify(&self.path, scratch, watch, tell).map_err(|error| self.failed(error))
     }
 
-    /// Makes the index anew from the log. Gives back what the store holds.
+    /// Makes the index anew from the log, beside the one that is there, which goes when the new one stands. Gives back
+    /// what the store holds.
     ///
     /// # Errors
-    /// [`OpenError::Damaged`] where a start would be refused; the next start makes the index anew then.
+    /// [`OpenError::Damaged`] where a start without an index would be refused; the store is as it was then.
     pub fn rebuild(&self) -> Result<Statistics, ToolError> {
-        marker::delete_others(&self.path, None).map_err(|error| not_usable(&self.path, error))?;
-        self.statistics()
+        let mut last = marker::last_number(&self.path).map_err(|error| self.failed(error.into()))?;
+        let dir = marker::create(&self.path, &mut last).map_err(|error| self.failed(error.into()))?;
+        let made = self.make_index(&dir);
+        if made.is_err() {
+            // Nothing refers to it: the next start deletes it otherwise.
+            let _ = fs::remove_dir_all(&dir);
+        }
+        let counted = made.map_err(|error| self.failed(error))?;
+        marker::delete_others(&self.path, Some(&dir)).map_err(|error| self.failed(error.into()))?;
+        Ok(counted)
+    }
+
+    fn make_index(&self, dir: &Path) -> Result<Statistics, ReplayError> {
+        let manifest = Manifest::open(&segments_dir(&self.path))?;
+        manifest.trim()?;
+        let index = Index::open(dir)?;
+        replay(&index, &manifest)?;
+        self.leave(index, dir)
     }
 
     /// Counts, as the next start finds it: the index is brought to the end of the log first.
@@ -122,11 +156,17 @@ impl HeldStore {
     /// Whatever would keep a server from starting.
     pub fn statistics(&self) -> Result<Statistics, ToolError> {
         let (index, dir) = open::index_at_end(&self.path)?;
-        let counted = self.count(&index, &dir);
-        let left = self.leave(index, &dir);
+        self.leave(index, &dir).map_err(|error| self.failed(error))
+    }
+
+    /// Counts, and closes an index so that the next start believes it.
+    fn leave(&self, index: Index, dir: &Path) -> Result<Statistics, ReplayError> {
+        // Before it is measured: what is in memory has no size yet.
+        index.flush()?;
+        let counted = self.count(&index, dir);
+        drop(index);
+        marker::closed(&self.path, dir)?;
         counted
-            .and_then(|counted| left.map(|()| counted))
-            .map_err(|error| self.failed(error))
     }
 
     fn count(&self, index: &Index, index_dir: &Path) -> Result<Statistics, ReplayError> {
@@ -151,123 +191,18 @@ impl HeldStore {
         })
     }
 
-    /// Closes an index so that the next start believes it.
-    fn leave(&self, index: Index, dir: &Path) -> Result<(), ReplayError> {
-        index.flush()?;
-        drop(index);
-        Ok(marker::closed(&self.path, dir)?)
-    }
-
-    /// Lets the store go, to open it as a server does: read and written through the [`crate::Store`] trait.
+    /// Opens it as a server does, without letting it go: it is read and written through the [`crate::Store`] trait.
     ///
     /// # Errors
     /// As [`Embedded::open`].
     pub fn open(self) -> Result<Embedded, ToolError> {
         let config = EmbeddedConfig::new(&self.path, self.stamp);
-        drop(self.lock);
-        Ok(Embedded::open(&config)?)
+        Ok(Embedded::open_locked(&config, self.lock)?)
     }
 
     fn failed(&self, error: ReplayError) -> ToolError {
         open::replay_error(&self.path, error).into()
     }
-}
-
-/// Removes a store with all its mail, whatever its format and however damaged it is; nothing beside it is touched.
-///
-/// # Errors
-/// [`ToolError::NoStore`], [`OpenError::Locked`], or what the system says.
-pub fn remove(path: &Path) -> Result<(), ToolError> {
-    let _lock = hold_directory(path)?;
-    remove_held(path)
-}
-
-/// In one step, as far as a start can see: half a store is never where the store is looked for.
-fn remove_held(path: &Path) -> Result<(), ToolError> {
-    let aside = beside(path, "removed");
-    let failed = |error| directory_error(path, error);
-    remove_if_there(&aside)?;
-    fs::rename(path, &aside).map_err(failed)?;
-    sync_parent(path)?;
-    remove_if_there(&aside)
-}
-
-/// A store under construction beside the place where it will be: all or nothing.
-#[derive(Debug)]
-pub struct NewStore {
-    path: PathBuf,
-    building: PathBuf,
-    /// The empty store that it replaces, if there is one.
-    replaced: Option<File>,
-}
-
-impl NewStore {
-    /// Begins a store that will be in `path`, where there must be none, or one without inboxes. What an earlier one
-    /// that was not finished left behind is removed.
-    ///
-    /// # Errors
-    /// [`ToolError`]; `Ok(None)` if the store that is there is not empty.
-    pub fn begin(path: &Path) -> Result<Option<Self>, ToolError> {
-        let replaced = match HeldStore::hold(path) {
-            Ok(held) if held.statistics()?.inboxes > 0 => return Ok(None),
-            Ok(held) => Some(held.lock),
-            Err(ToolError::NoStore { .. }) => None,
-            Err(error) => return Err(error),
-        };
-        let building = beside(path, "import");
-        remove_if_there(&building)?;
-        let path = path.to_owned();
-        Ok(Some(Self {
-            path,
-            building,
-            replaced,
-        }))
-    }
-
-    /// Opens it, to be filled. It must be closed and dropped before [`NewStore::finish`].
-    ///
-    /// # Errors
-    /// As [`Embedded::open`].
-    pub fn open(&self, stamp: Stamp) -> Result<Embedded, ToolError> {
-        Ok(Embedded::open(&EmbeddedConfig::new(&self.building, stamp))?)
-    }
-
-    /// Puts it in its place.
-    ///
-    /// # Errors
-    /// [`ToolError::Directory`]; the place holds what it held then, or nothing.
-    pub fn finish(self) -> Result<(), ToolError> {
-        if self.replaced.is_some() {
-            remove_held(&self.path)?;
-        }
-        fs::rename(&self.building, &self.path).map_err(|error| directory_error(&self.path, error))?;
-        sync_parent(&self.path)
-    }
-
-    /// Removes it.
-    ///
-    /// # Errors
-    /// [`ToolError::Directory`].
-    pub fn abandon(self) -> Result<(), ToolError> {
-        remove_if_there(&self.building)
-    }
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{name}.{suffix}"))
-}
-
-fn remove_if_there(path: &Path) -> Result<(), ToolError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(directory_error(path, error)),
-        _ => Ok(()),
-    }
-}
-
-fn sync_parent(path: &Path) -> Result<(), ToolError> {
-    let parent = path.parent().unwrap_or(path);
-    sync_dir(parent).map_err(|error| directory_error(parent, error))
 }
 
 fn directory_error(path: &Path, error: io::Error) -> ToolError {
@@ -277,28 +212,11 @@ fn directory_error(path: &Path, error: io::Error) -> ToolError {
 
 /// Locks a directory that is there, as a server does.
 fn hold_directory(path: &Path) -> Result<File, ToolError> {
-    let usable = |error| not_usable(path, error);
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(ToolError::NoStore { path: path.to_owned() });
-        }
-        Err(error) => return Err(usable(error).into()),
-        Ok(metadata) if !metadata.is_dir() => {
-            return Err(OpenError::NotADirectory { path: path.to_owned() }.into());
-        }
-        Ok(_) => {}
-    }
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(FILE_MODE)
-        .open(path.join("LOCK"))
-        .map_err(usable)?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(OpenError::Locked { path: path.to_owned() }.into()),
-        Err(error) => Err(usable(error.into()).into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ToolError::NoStore { path: path.to_owned() }),
+        Err(error) => Err(not_usable(path, error).into()),
+        Ok(metadata) if !metadata.is_dir() => Err(OpenError::NotADirectory { path: path.to_owned() }.into()),
+        Ok(_) => Ok(lock::take(path)?),
     }
 }
 
