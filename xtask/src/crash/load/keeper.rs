@@ -20,7 +20,7 @@ const FRESH_MS: u64 = 42_000;
 /// An inbox that was sent so many messages makes room for another.
 const SENT_MANY: usize = 120;
 /// One of so many loads has a turn that deletes all inboxes, and before it so many others at most.
-const CLEARING: usize = 6;
+const CLEARING: usize = 4;
 const TURNS_BEFORE_MAX: usize = 60;
 
 /// Does one thing after the other until the server is gone; the places of keepers do not overlap.
