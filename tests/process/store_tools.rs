@@ -1,5 +1,7 @@
 //! The commands of `server store`: what an operator does between two runs of the server.
 
+mod places;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -97,7 +99,12 @@ fn an_export_moves_all_mail_to_another_directory() {
     assert!(piped.said.starts_with("rstEXPRT"));
 
     copy_keys(from.path(), to.path());
-    let told = store(to.path(), &["import", name], 0);
+    // No command needs an API key, and none makes one.
+    let mut strict = command(to.path(), &[("LOCAL_API_KEY_STRICT", "true")]);
+    strict.args(["store", "import", name]);
+    let told = run(strict);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    assert!(!to.path().join("data/.api-key").exists());
     assert!(told.said.starts_with("imported 2 inboxes and 8 emails, "), "{told:?}");
     assert!(
         store(to.path(), &["verify"], 0)
@@ -204,10 +211,7 @@ fn verify_names_what_is_damaged_and_rebuild_makes_the_index_anew() {
     assert!(line.starts_with("segment 1 offset "), "{line}");
     let end = format!("inbox {PLAIN} email {id} the raw message does not match its checksum");
     assert!(line.ends_with(&end), "{line}");
-    assert!(
-        told.said.lines().nth(1).unwrap().starts_with("1 findings: "),
-        "{told:?}"
-    );
+    assert!(told.said.lines().nth(1).unwrap().starts_with("1 finding: "), "{told:?}");
     assert_eq!(fs::read(&log).unwrap(), bytes, "verify repairs nothing");
 
     let refused = store(home.path(), &["export", "export"], 4).logged;
@@ -218,7 +222,7 @@ fn verify_names_what_is_damaged_and_rebuild_makes_the_index_anew() {
     assert!(!home.path().join("export").exists() && !home.path().join("export.part").exists());
     let told = store(home.path(), &["export", "--skip-damaged", "export"], 0);
     assert!(told.logged.contains("exported 2 inboxes and 7 emails"), "{told:?}");
-    assert!(told.logged.contains("left out 1 damaged emails"), "{told:?}");
+    assert!(told.logged.contains("left out 1 damaged email;"), "{told:?}");
 
     let server = Daemon::start(home.path(), &[]);
     let path = format!("/api/inboxes/{PLAIN}/emails/{id}/raw");
@@ -248,6 +252,19 @@ fn a_reset_keeps_the_keys_and_asks_before() {
     let server = Daemon::start(home.path(), &[]);
     let gone = server.request("GET", &format!("/api/inboxes/{PLAIN}"), None);
     let _ = gone.expect_status(404);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let home = tempfile::tempdir().unwrap();
+    Daemon::start(home.path(), &[]).stop();
+    let mut stats = command(home.path(), &[]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    stats.args(["store", "stats"]).stdout(full);
+    let ended = stats.output().unwrap();
+    assert_eq!(ended.status.code(), Some(4));
+    let line = String::from_utf8(ended.stderr).unwrap();
+    assert!(line.starts_with("the result cannot be written: "), "{line}");
 }
 
 #[test]
@@ -360,7 +377,7 @@ fn a_store_of_another_user_is_refused_in_one_line() {
     let ended = run(other);
     assert_eq!(ended.status.code(), Some(4), "{ended:?}");
     let expected = format!(
-        "the data directory {} belongs to user id 0, and this process may not write to it",
+        "the data directory {} belongs to user id 0, and this process runs as user id 65534: run it as the owner",
         data.join("store").display()
     );
     assert_eq!(ended.logged.trim_end(), expected);

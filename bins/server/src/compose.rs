@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use restante_api::{Api, HttpServer, KeyDigest};
 use restante_auth::Authenticator;
-use restante_envelope::{base64url, digest};
+use restante_envelope::base64url;
 use restante_inbox::{Budget, Inboxes, Parts, SealKeys};
 use restante_ingest::{Encryption, Ingest, IngestParts, IpNet, Listener};
 use restante_model::{Clock, Timestamp};
+use restante_storage::embedded::leftovers;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
 use restante_tls::Protocol;
 use tokio::net::TcpListener;
@@ -23,7 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::StartError;
 use crate::certificate::ServerCertificate;
-use crate::secrets::Secrets;
+use crate::secrets::{Fingerprints, Secrets};
 use crate::settings::Settings;
 
 use self::sockets::{Sockets, address};
@@ -213,29 +214,41 @@ async fn prepare_certificate(settings: &Settings, now: Timestamp) -> Result<Opti
 }
 
 /// What mail that is stored under these settings and secrets depends on.
-pub fn stamp(settings: &Settings, secrets: &Secrets) -> Stamp {
-    let fingerprint = |bytes: &[u8]| base64url::encode(digest::sha256(bytes));
+pub fn stamp(settings: &Settings, keys: &Fingerprints) -> Stamp {
     Stamp {
         profile: settings.wire_profile.to_string(),
-        signing_key: fingerprint(secrets.signing_key.verifying_key().as_bytes()),
-        event_key: base64url::encode(secrets.event_key.fingerprint()),
-        seal_mac_key: base64url::encode(secrets.seal_mac_key.fingerprint()),
+        signing_key: base64url::encode(keys.signing),
+        event_key: base64url::encode(keys.event),
+        seal_mac_key: base64url::encode(keys.seal_mac),
     }
 }
 
 async fn open_store(settings: &Settings, secrets: &Secrets) -> Result<Arc<dyn Store>, StartError> {
-    let stamp = stamp(settings, secrets);
+    let stamp = stamp(settings, &secrets.fingerprints());
     let min_free_bytes = settings.storage.min_free_bytes;
     let config = EmbeddedConfig {
         min_free_bytes,
         ..EmbeddedConfig::new(settings.data_path.join(STORE_DIR), stamp)
     };
-    let opened = tokio::task::spawn_blocking(move || Embedded::open(&config)).await;
-    Ok(Arc::new(
-        opened
-            .expect("opening a store does not panic")
-            .map_err(StartError::Store)?,
-    ))
+    let opened = tokio::task::spawn_blocking(move || {
+        let store = Embedded::open(&config)?;
+        warn_of(&leftovers(&config.path));
+        Ok(store)
+    });
+    let opened = opened.await.expect("opening a store does not panic");
+    Ok(Arc::new(opened.map_err(StartError::Store)?))
+}
+
+/// Mail that nobody sees any more takes space, and outlives what expires.
+fn warn_of(leftovers: &[PathBuf]) {
+    let names: Vec<_> = leftovers.iter().map(|path| path.display().to_string()).collect();
+    if !names.is_empty() {
+        tracing::warn!(
+            target: "restante",
+            "a command that was killed left {}, with mail perhaps: remove it, unless an import runs just now",
+            names.join(", ")
+        );
+    }
 }
 
 #[cfg(test)]

@@ -123,6 +123,38 @@ pub enum SecretError {
     },
 }
 
+/// The fingerprints of the secrets that stored mail depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprints {
+    /// That of the signing key.
+    pub signing: [u8; 32],
+    /// That of the event key.
+    pub event: [u8; 32],
+    /// That of the MAC key.
+    pub seal_mac: [u8; 32],
+}
+
+impl Fingerprints {
+    /// Those of the files that are there; the API key is not looked at.
+    ///
+    /// # Errors
+    /// The first secret that cannot be had.
+    pub fn read(data_path: &Path, settings: &SecretSettings) -> Result<Self, SecretError> {
+        let signing_key = signing::obtain(&data_path.join(SIGNING_KEY_FILE), settings.signing_key.as_ref())?;
+        let event_key = StoreKey::load_or_create(&data_path.join(EVENT_KEY_FILE))?;
+        let seal_mac_key = StoreKey::load_or_create(&data_path.join(SEAL_MAC_KEY_FILE))?;
+        Ok(Self::of(&signing_key, &event_key, &seal_mac_key))
+    }
+
+    fn of(signing_key: &SigningKey, event_key: &StoreKey, seal_mac_key: &StoreKey) -> Self {
+        Self {
+            signing: digest::sha256(signing_key.verifying_key().as_bytes()),
+            event: event_key.fingerprint(),
+            seal_mac: seal_mac_key.fingerprint(),
+        }
+    }
+}
+
 impl Secrets {
     /// Loads every secret; those that do not exist are made. The data directory must exist.
     ///
@@ -137,6 +169,11 @@ impl Secrets {
             event_key: StoreKey::load_or_create(&data_path.join(EVENT_KEY_FILE))?,
             seal_mac_key: StoreKey::load_or_create(&data_path.join(SEAL_MAC_KEY_FILE))?,
         })
+    }
+
+    /// Names what stored mail depends on.
+    pub fn fingerprints(&self) -> Fingerprints {
+        Fingerprints::of(&self.signing_key, &self.event_key, &self.seal_mac_key)
     }
 }
 

@@ -46,6 +46,9 @@ pub enum Invocation {
     Print(String),
 }
 
+/// How the variables begin that say where the API key comes from: no command of the store needs one.
+const API_KEY: &str = "SVC_LOCAL_API_KEY";
+
 /// Reads the command line, which starts with the program's name, and the environment.
 ///
 /// # Errors
@@ -63,6 +66,9 @@ pub fn read(
     if asked == flags::Asked::Reference {
         return Ok(Invocation::Print(report::reference_page()));
     }
+    let needs_key = !matches!(asked, flags::Asked::Store(_));
+    let is_key = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(API_KEY));
+    let environment = environment.into_iter().filter(|(name, _)| needs_key || !is_key(name));
     let resolved = resolve::resolve(given_flags, environment, machine)?;
     Ok(match asked {
         flags::Asked::CheckConfig => {

@@ -65,17 +65,20 @@ fn execute(
     console: &mut Console<'_>,
 ) -> Result<Outcome, StoreCommandError> {
     let path = settings.data_path.join(STORE_DIR);
+    let mut outcome = Outcome::Done;
     match command {
-        StoreCommand::Verify => return commands::verify(&path, &surroundings.scratch, console),
+        StoreCommand::Verify => outcome = commands::verify(&path, &surroundings.scratch, console)?,
         StoreCommand::Rebuild => commands::rebuild(&path, console)?,
         StoreCommand::Reset { is_confirmed } => commands::reset(&settings.data_path, &path, *is_confirmed, console)?,
         StoreCommand::Stats { as_json } => report::stats(&path, *as_json, console)?,
         StoreCommand::Export { file, damaged } => {
-            moving::export(&path, file, *damaged, surroundings.clock.now(), console)?;
+            let to = moving::Destination::of(file, &settings.data_path)?;
+            moving::export(&path, &to, *damaged, surroundings.clock.now(), console)?;
         }
         StoreCommand::Import { file } => moving::import(&path, file, settings, console)?,
     }
-    Ok(Outcome::Done)
+    console.check()?;
+    Ok(outcome)
 }
 
 /// Standard input or output instead of a file.

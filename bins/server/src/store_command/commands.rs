@@ -6,7 +6,7 @@ use std::path::Path;
 use restante_storage::embedded::{self, HeldStore};
 
 use super::progress::Console;
-use super::report::size;
+use super::report::{count, size};
 use super::{Outcome, StoreCommandError};
 use crate::secrets::{API_KEY_FILE, EVENT_KEY_FILE, SEAL_MAC_KEY_FILE, SIGNING_KEY_FILE};
 
@@ -21,15 +21,15 @@ pub(super) fn verify(path: &Path, scratch: &Path, console: &mut Console<'_>) -> 
     let console = console.into_inner();
     let seconds = console.seconds();
     console.say(format_args!(
-        "{}: {} inboxes, {} emails, {} in {} segments, {seconds:.1} s",
+        "{}: {}, {}, {} in {}, {seconds:.1} s",
         match verified.findings {
             0 => "nothing is wrong".to_owned(),
-            findings => format!("{findings} findings"),
+            findings => count(findings, "finding"),
         },
-        verified.inboxes,
-        verified.emails,
+        count(verified.inboxes, "inbox"),
+        count(verified.emails, "email"),
         size(verified.bytes),
-        verified.segments,
+        count(verified.segments, "segment"),
     ));
     Ok(if verified.findings == 0 {
         Outcome::Done
@@ -40,13 +40,12 @@ pub(super) fn verify(path: &Path, scratch: &Path, console: &mut Console<'_>) -> 
 
 pub(super) fn rebuild(path: &Path, console: &mut Console<'_>) -> Result<(), StoreCommandError> {
     let held = HeldStore::hold(path)?;
-    console.begin("making the index anew from the log");
-    let counted = held.rebuild()?;
+    let counted = held.rebuild(|progress| console.show(progress.step, progress.done, progress.total))?;
     let seconds = console.seconds();
     console.say(format_args!(
-        "made the index anew: {} inboxes, {} emails, {} of log, {} of index, {seconds:.1} s",
-        counted.inboxes,
-        counted.emails,
+        "made the index anew: {}, {}, {} of log, {} of index, {seconds:.1} s",
+        count(counted.inboxes, "inbox"),
+        count(counted.emails, "email"),
         size(counted.log_bytes),
         size(counted.index_bytes),
     ));

@@ -36,6 +36,15 @@ pub enum StoreCommandError {
         /// The place.
         file: PathBuf,
     },
+    /// The place of an export is among the files of the server, which it would replace.
+    #[error("{} is in the data directory: an export goes elsewhere", file.display())]
+    InDataDirectory {
+        /// The place.
+        file: PathBuf,
+    },
+    /// Standard output cannot be written.
+    #[error("the result cannot be written: {0}")]
+    Output(io::Error),
     /// The export ended early.
     #[error("the export was not made: {error}{}", advice(error))]
     Export {
@@ -104,7 +113,10 @@ fn advice(error: &ExportError) -> &'static str {
 impl StoreCommandError {
     /// What the process ends with: 3 when a server or another command has the store, else 4.
     pub fn exit_code(&self) -> ExitCode {
-        let is_in_use = matches!(self, Self::Tool(ToolError::Open(OpenError::Locked { .. })));
+        let is_in_use = matches!(
+            self,
+            Self::Tool(ToolError::Open(OpenError::Locked { .. }) | ToolError::Taken { .. })
+        );
         ExitCode::from(if is_in_use { 3 } else { 4 })
     }
 }

@@ -12,18 +12,58 @@ use restante_storage::{Stamp, Store};
 use tokio::runtime::Runtime;
 
 use super::progress::Console;
-use super::report::size;
+use super::report::{count, size};
 use super::{StoreCommandError, is_standard};
 use crate::compose;
-use crate::secrets::{EVENT_KEY_FILE, SEAL_MAC_KEY_FILE, SIGNING_KEY_FILE, Secrets};
+use crate::secrets::{EVENT_KEY_FILE, Fingerprints, SEAL_MAC_KEY_FILE, SIGNING_KEY_FILE};
 use crate::settings::Settings;
 
 /// An export holds mail in the clear: it is for its owner only.
 const FILE_MODE: u32 = 0o600;
 
+/// Where an export goes.
+pub(super) enum Destination {
+    /// Standard output.
+    Standard,
+    /// A file, there or not yet; where a link led to it, the file itself.
+    File(PathBuf),
+}
+
+impl Destination {
+    /// What the command line names; nothing of the data directory may be replaced.
+    pub(super) fn of(file: &Path, data_path: &Path) -> Result<Self, StoreCommandError> {
+        if is_standard(file) {
+            return Ok(Self::Standard);
+        }
+        let failed = |error| StoreCommandError::File {
+            file: file.to_owned(),
+            error,
+        };
+        let target = if file.is_symlink() {
+            fs::canonicalize(file).map_err(failed)?
+        } else {
+            file.to_owned()
+        };
+        if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(StoreCommandError::NotAFile { file: target });
+        }
+        let folder = fs::canonicalize(folder(&target)).map_err(failed)?;
+        // Without a data directory there is nothing to export either, which is told later.
+        if fs::canonicalize(data_path).is_ok_and(|data| folder.starts_with(data)) {
+            return Err(StoreCommandError::InDataDirectory { file: target });
+        }
+        Ok(Self::File(target))
+    }
+}
+
+fn folder(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 pub(super) fn export(
     path: &Path,
-    file: &Path,
+    to: &Destination,
     damaged: Damaged,
     now: Timestamp,
     console: &mut Console<'_>,
@@ -35,24 +75,27 @@ pub(super) fn export(
         damaged,
     };
     let store = Opened::new(held.open()?)?;
-    let (totals, left_out) = if is_standard(file) {
-        let (written, _) = store.write(io::stdout(), &exporting, console)?;
-        written
-    } else {
-        store.write_file(file, &exporting, console)?
+    let (totals, left_out) = match to {
+        Destination::Standard => store.write(io::stdout(), &exporting, console)?.0,
+        Destination::File(file) => store.write_file(file, &exporting, console)?,
     };
     store.close();
     let Totals { inboxes, emails, bytes } = totals;
     let seconds = console.seconds();
     let told = format!(
-        "exported {inboxes} inboxes and {emails} emails, {}, {seconds:.1} s",
+        "exported {} and {}, {}, {seconds:.1} s",
+        count(inboxes, "inbox"),
+        count(emails, "email"),
         size(bytes)
     );
     console.end();
     // Standard output may be the export.
     eprintln!("{told}");
     if left_out > 0 {
-        eprintln!("left out {left_out} damaged emails; `server store verify` names them");
+        eprintln!(
+            "left out {}; `server store verify` names them",
+            count(left_out, "damaged email")
+        );
     }
     Ok(())
 }
@@ -103,9 +146,6 @@ impl Opened {
         exporting: &Exporting,
         console: &mut Console<'_>,
     ) -> Result<(Totals, u64), StoreCommandError> {
-        if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(StoreCommandError::NotAFile { file: file.to_owned() });
-        }
         let temporary = temporary(file);
         let failed = |error| StoreCommandError::File {
             file: file.to_owned(),
@@ -146,8 +186,7 @@ fn create(file: &Path) -> io::Result<File> {
 }
 
 fn sync_folder(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(folder(file))?.sync_all()
 }
 
 pub(super) fn import(
@@ -160,10 +199,12 @@ pub(super) fn import(
         file: file.to_owned(),
         error,
     };
-    let input: Box<dyn Read> = if is_standard(file) {
-        Box::new(io::stdin().lock())
+    let (input, length): (Box<dyn Read>, _) = if is_standard(file) {
+        (Box::new(io::stdin().lock()), None)
     } else {
-        Box::new(File::open(file).map_err(failed)?)
+        let opened = File::open(file).map_err(failed)?;
+        let length = opened.metadata().map_err(failed)?.len();
+        (Box::new(opened), Some(length).filter(|length| *length > 0))
     };
     let import = Import::begin(BufReader::with_capacity(1024 * 1024, input))?;
     let stamp = our_stamp(settings)?;
@@ -171,14 +212,16 @@ pub(super) fn import(
     let Some(new) = NewStore::begin(path)? else {
         return Err(StoreCommandError::NotEmpty { path: path.to_owned() });
     };
-    match fill(&new, import, stamp, console) {
+    match fill(&new, import, stamp, length, console) {
         Ok(totals) => {
             new.finish()?;
             let Totals { inboxes, emails, bytes } = totals;
             let seconds = console.seconds();
             let bytes = size(bytes);
             console.say(format_args!(
-                "imported {inboxes} inboxes and {emails} emails, {bytes}, {seconds:.1} s"
+                "imported {} and {}, {bytes}, {seconds:.1} s",
+                count(inboxes, "inbox"),
+                count(emails, "email"),
             ));
             Ok(())
         }
@@ -194,11 +237,16 @@ fn fill(
     new: &NewStore,
     import: Import<impl Read>,
     stamp: Stamp,
+    length: Option<u64>,
     console: &mut Console<'_>,
 ) -> Result<Totals, StoreCommandError> {
     let store = Opened::new(new.open(stamp)?)?;
-    console.begin("importing");
-    let filled = store.runtime.block_on(import.fill(&store.store, |_| ()));
+    let watch = |totals: &Totals| match length {
+        // All but a little of the stream are the parts of emails.
+        Some(length) => console.show("importing", totals.bytes, length),
+        None => console.count("importing, emails so far", totals.emails),
+    };
+    let filled = store.runtime.block_on(import.fill(&store.store, watch));
     store.close();
     Ok(filled?)
 }
@@ -214,8 +262,8 @@ fn our_stamp(settings: &Settings) -> Result<Stamp, StoreCommandError> {
     if !missing.is_empty() {
         return Err(StoreCommandError::KeysMissing { missing });
     }
-    let secrets = Secrets::prepare(&settings.data_path, &settings.secrets)?;
-    Ok(compose::stamp(settings, &secrets))
+    let keys = Fingerprints::read(&settings.data_path, &settings.secrets)?;
+    Ok(compose::stamp(settings, &keys))
 }
 
 fn check_stamp(theirs: &Stamp, ours: &Stamp) -> Result<(), StoreCommandError> {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use restante_model::{Clock, Timestamp};
 
+use super::StoreCommandError;
+
 /// A bar is drawn again after so long, at most.
 const REDRAW: Duration = Duration::from_millis(100);
 /// A line follows the last one after so long.
@@ -32,6 +34,8 @@ pub struct Console<'a> {
     began: Timestamp,
     shown: Timestamp,
     is_drawn: bool,
+    /// Why results have not reached their reader.
+    failure: Option<io::Error>,
 }
 
 impl<'a> Console<'a> {
@@ -53,26 +57,48 @@ impl<'a> Console<'a> {
             began,
             shown: began,
             is_drawn: false,
+            failure: None,
         }
     }
 
-    /// Prints a line of the result. A reader that has seen enough, such as `head`, is no failure.
+    /// Prints a line of the result. A reader that has seen enough, such as `head`, is no failure; a full disk is
+    /// ([`Console::check`]).
     pub(super) fn say(&mut self, line: impl fmt::Display) {
         self.end();
-        let _ = writeln!(io::stdout(), "{line}");
+        let mut out = io::stdout();
+        match writeln!(out, "{line}").and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failure.get_or_insert(error);
+            }
+            _ => {}
+        }
     }
 
-    /// Tells that something begins whose end is not known.
-    pub(super) fn begin(&mut self, step: &str) {
-        self.end();
-        let _ = writeln!(io::stderr(), "{step} ...");
+    /// Whether everything that was said has been written.
+    ///
+    /// # Errors
+    /// [`StoreCommandError::Output`].
+    pub(super) fn check(&mut self) -> Result<(), StoreCommandError> {
+        self.failure
+            .take()
+            .map_or(Ok(()), |error| Err(StoreCommandError::Output(error)))
     }
 
     /// Shows how far a step is, if it is time to.
     pub(super) fn show(&mut self, step: &str, done: u64, total: u64) {
-        let Some(text) = self.due(step, done, total) else {
-            return;
-        };
+        if let Some(text) = self.due(step, done, total) {
+            self.draw(&text);
+        }
+    }
+
+    /// Shows how much was done of what has no known end, if it is time to.
+    pub(super) fn count(&mut self, step: &str, done: u64) {
+        if self.is_due() {
+            self.draw(&format!("{step}: {done}"));
+        }
+    }
+
+    fn draw(&mut self, text: &str) {
         let _ = match self.style {
             Style::Bar => write!(io::stderr(), "\r{text:COLUMNS$}"),
             Style::Lines => writeln!(io::stderr(), "{text}"),
@@ -80,16 +106,24 @@ impl<'a> Console<'a> {
         self.is_drawn = self.style == Style::Bar;
     }
 
-    fn due(&mut self, step: &str, done: u64, total: u64) -> Option<String> {
+    /// Whether the last text stands long enough.
+    fn is_due(&mut self) -> bool {
         let now = self.clock.now();
         let pause = match self.style {
             Style::Bar => REDRAW,
             Style::Lines => NEXT_LINE,
         };
-        if self.shown.until(now) < pause {
+        let is_due = self.shown.until(now) >= pause;
+        if is_due {
+            self.shown = now;
+        }
+        is_due
+    }
+
+    fn due(&mut self, step: &str, done: u64, total: u64) -> Option<String> {
+        if !self.is_due() {
             return None;
         }
-        self.shown = now;
         let percent = done.min(total).saturating_mul(100) / total.max(1);
         Some(match self.style {
             Style::Bar => format!("{step}  [{}] {percent:3} %", bar(percent)),

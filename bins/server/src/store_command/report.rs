@@ -30,7 +30,7 @@ fn text_of(counted: &Statistics) -> String {
         ("live", size(counted.live_bytes)),
         (
             "log",
-            format!("{} in {} segments", size(counted.log_bytes), counted.segments),
+            format!("{} in {}", size(counted.log_bytes), count(counted.segments, "segment")),
         ),
         ("dead", format!("{:.0} % of the log", 100.0 * dead_share(counted))),
         ("index", size(counted.index_bytes)),
@@ -73,6 +73,15 @@ fn dead_share(counted: &Statistics) -> f64 {
     dead as f64 / counted.log_bytes.max(1) as f64
 }
 
+/// So many of something: `1 email`, `2 emails`.
+pub(super) fn count(many: u64, one: &str) -> String {
+    match (many, one.strip_suffix('x')) {
+        (1, _) => format!("1 {one}"),
+        (many, Some(stem)) => format!("{many} {stem}xes"),
+        (many, None) => format!("{many} {one}s"),
+    }
+}
+
 /// Bytes, in the unit that fits.
 #[expect(clippy::cast_precision_loss, reason = "a size for people")]
 pub(super) fn size(bytes: u64) -> String {
@@ -92,6 +101,17 @@ pub(super) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_the_number_that_fits() {
+        let said = [
+            count(0, "email"),
+            count(1, "inbox"),
+            count(2, "inbox"),
+            count(9, "finding"),
+        ];
+        assert_eq!(said, ["0 emails", "1 inbox", "2 inboxes", "9 findings"]);
+    }
 
     #[test]
     fn sizes_have_the_unit_that_fits() {

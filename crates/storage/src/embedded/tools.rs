@@ -19,7 +19,7 @@ use super::replay::{ReplayError, replay};
 use super::rows::{MailRow, decode};
 use super::shared::segments_dir;
 use super::stamp::Stamp;
-use super::verify::{self, Finding, Progress, Verified};
+use super::verify::{self, Finding, Progress, Verified, VerifyError};
 use super::{Embedded, lock, marker};
 
 pub use replace::{NewStore, leftovers, remove};
@@ -36,6 +36,14 @@ pub enum ToolError {
     /// The store cannot be opened, or is in use.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The directory for temporary files cannot be used.
+    #[error("the directory for temporary files, {} (TMPDIR), cannot be used: {reason}", path.display())]
+    Scratch {
+        /// The directory.
+        path: PathBuf,
+        /// What failed in it.
+        reason: String,
+    },
     /// Somebody made a store where a new one was to be.
     #[error("a server or another command has begun a store in {} meanwhile", path.display())]
     Taken {
@@ -121,18 +129,24 @@ impl HeldStore {
         watch: impl FnMut(Progress),
         tell: impl FnMut(&Finding),
     ) -> Result<Verified, ToolError> {
-        verify::verify(&self.path, scratch, watch, tell).map_err(|error| self.failed(error))
+        verify::verify(&self.path, scratch, watch, tell).map_err(|error| match error {
+            VerifyError::Store(error) => self.failed(error),
+            VerifyError::Scratch(reason) => ToolError::Scratch {
+                path: scratch.to_owned(),
+                reason,
+            },
+        })
     }
 
     /// Makes the index anew from the log, beside the one that is there, which goes when the new one stands. Gives back
-    /// what the store holds.
+    /// what the store holds; `watch` hears how far it is.
     ///
     /// # Errors
     /// [`OpenError::Damaged`] where a start without an index would be refused; the store is as it was then.
-    pub fn rebuild(&self) -> Result<Statistics, ToolError> {
+    pub fn rebuild(&self, watch: impl FnMut(Progress)) -> Result<Statistics, ToolError> {
         let mut last = marker::last_number(&self.path).map_err(|error| self.failed(error.into()))?;
         let dir = marker::create(&self.path, &mut last).map_err(|error| self.failed(error.into()))?;
-        let made = self.make_index(&dir);
+        let made = self.make_index(&dir, watch);
         if made.is_err() {
             // Nothing refers to it: the next start deletes it otherwise.
             let _ = fs::remove_dir_all(&dir);
@@ -142,10 +156,13 @@ impl HeldStore {
         Ok(counted)
     }
 
-    fn make_index(&self, dir: &Path) -> Result<Statistics, ReplayError> {
+    fn make_index(&self, dir: &Path, mut watch: impl FnMut(Progress)) -> Result<Statistics, ReplayError> {
         let manifest = Manifest::open(&segments_dir(&self.path))?;
         manifest.trim()?;
         let index = Index::open(dir)?;
+        let step = "making the index from the log";
+        let (done, total) = (0, manifest.segments()?.len() as u64);
+        watch(Progress { step, done, total });
         replay(&index, &manifest)?;
         self.leave(index, dir)
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 
 pub use finding::{Finding, Problem};
 
-use super::index::{Index, Rows};
+use super::index::{Index, IndexError, Rows};
 use super::marker;
 use super::replay::ReplayError;
 use super::rows::Meta;
@@ -53,13 +53,50 @@ pub struct Verified {
     pub findings: u64,
 }
 
+/// Why a verification cannot go on.
+#[derive(Debug)]
+pub(super) enum VerifyError {
+    /// The store cannot be read.
+    Store(ReplayError),
+    /// The indexes for comparison cannot be made.
+    Scratch(String),
+}
+
+impl VerifyError {
+    fn scratch(error: &io::Error) -> Self {
+        Self::Scratch(error.to_string())
+    }
+}
+
+impl From<io::Error> for VerifyError {
+    fn from(error: io::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<ReplayError> for VerifyError {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            // The store's own index is copied before it is opened.
+            ReplayError::Index(error) => error.into(),
+            error => Self::Store(error),
+        }
+    }
+}
+
+impl From<IndexError> for VerifyError {
+    fn from(error: IndexError) -> Self {
+        Self::Scratch(error.to_string())
+    }
+}
+
 /// Verifies the store in `path`, which nobody may use meanwhile, with room for two indexes in `scratch`.
 pub(super) fn verify(
     path: &Path,
     scratch: &Path,
     mut watch: impl FnMut(Progress),
     mut tell: impl FnMut(&Finding),
-) -> Result<Verified, ReplayError> {
+) -> Result<Verified, VerifyError> {
     let mut findings = 0;
     let mut tell = |finding: Finding| {
         findings += u64::from(finding.problem.is_wrong());
@@ -77,12 +114,7 @@ pub(super) fn verify(
     }
     .run(&mut watch, &mut tell)?;
     if let Some(stored) = &stored {
-        // What it has not applied yet was told of above.
-        make_index(stored, &files, &mut watch)?;
-        let comparison = Comparison { stored, fresh: &fresh };
-        if let Err(error) = comparison.run(&mut watch, &mut tell) {
-            tell(Finding::of(Problem::IndexUnreadable(error.to_string())));
-        }
+        compare(stored, &fresh, &files, &mut watch, &mut tell)?;
     }
     let totals = fresh.meta()?;
     Ok(Verified {
@@ -94,13 +126,44 @@ pub(super) fn verify(
     })
 }
 
+/// Brings the index of the store to the end of the log and compares it with one that is made from the log alone.
+fn compare(
+    stored: &Index,
+    fresh: &Index,
+    files: &Files,
+    watch: &mut impl FnMut(Progress),
+    tell: &mut impl FnMut(Finding),
+) -> Result<(), VerifyError> {
+    // What it has not applied yet was told of by the survey.
+    let compared = match make_index(stored, files, watch) {
+        Ok(()) => Comparison { stored, fresh }.run(watch, tell),
+        Err(ReplayError::Index(error)) if !is_for_want_of_room(&error) => Err(error),
+        Err(error) => return Err(error.into()),
+    };
+    if let Err(error) = compared {
+        tell(Finding::of(Problem::IndexUnreadable(error.to_string())));
+    }
+    Ok(())
+}
+
+fn is_for_want_of_room(error: &IndexError) -> bool {
+    match error {
+        IndexError::Io(error) | IndexError::Tree(lsm_tree::Error::Io(error)) => is_full(error),
+        _ => false,
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// A copy of the index that the next start would believe, if there is one.
 fn stored_index(
     path: &Path,
     scratch: &Scratch,
     files: &Files,
     tell: &mut impl FnMut(Finding),
-) -> io::Result<Option<Index>> {
+) -> Result<Option<Index>, VerifyError> {
     let Some(dir) = marker::trusted(path)? else {
         tell(Finding::of(Problem::IndexNotBelieved));
         return Ok(None);

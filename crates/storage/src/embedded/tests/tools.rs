@@ -120,7 +120,7 @@ async fn an_index_that_cannot_be_made_anew_leaves_the_old_one() {
     fs::write(&log, bytes).unwrap();
     let before = names(&config.path);
     let held = HeldStore::hold(&config.path).unwrap();
-    let error = held.rebuild().unwrap_err();
+    let error = held.rebuild(|_| ()).unwrap_err();
     assert!(
         matches!(error, ToolError::Open(OpenError::Damaged { segment: 1, .. })),
         "{error}"
@@ -146,6 +146,49 @@ async fn the_size_of_an_index_is_that_of_what_it_leaves() {
     drop(store);
     let held = HeldStore::hold(&config.path).unwrap();
     // What is only in memory has no size: the files of an empty index have some hundred bytes.
-    let made = held.rebuild().unwrap().index_bytes;
+    let made = held.rebuild(|_| ()).unwrap().index_bytes;
     assert!(made > 50 * 80, "{made}");
+}
+
+#[tokio::test]
+async fn damage_in_what_was_deleted_is_a_note() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(dir.path());
+    let store = Embedded::open(&config).unwrap();
+    let inbox = create(&store, "bob").await;
+    let emails = ["the first one", "the second one"].map(|raw| email(&inbox, raw));
+    let [first, _] = emails.each_ref().map(|email| email.id);
+    for new in emails {
+        store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
+    }
+    let deleted = store.delete_email(inbox.key, first, RemovalReason::Manual, START).await;
+    assert!(deleted.unwrap());
+    store.close().await;
+    drop(store);
+    let log = segment_path(&segments_dir(&config.path), 1);
+    let mut told = Vec::new();
+    for (raw, findings) in [("the first one", 0), ("the second one", 1)] {
+        let mut bytes = fs::read(&log).unwrap();
+        let at = bytes.windows(raw.len()).position(|window| window == raw.as_bytes());
+        bytes[at.unwrap()] ^= 1;
+        fs::write(&log, bytes).unwrap();
+        told.clear();
+        let held = HeldStore::hold(&config.path).unwrap();
+        let tell = |finding: &Finding| told.push(finding.problem.clone());
+        assert_eq!(held.verify(dir.path(), |_| (), tell).unwrap().findings, findings);
+    }
+    // What is written of an email first is its metadata, which holds the same words here.
+    assert_eq!(told, [Problem::DeadDamaged, Problem::PartDamaged(Part::Metadata)]);
+}
+
+#[tokio::test]
+async fn a_directory_for_temporary_files_that_cannot_be_used_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config(dir.path());
+    closed_store(&config, "bob").await;
+    let held = HeldStore::hold(&config.path).unwrap();
+    let absent = dir.path().join("absent");
+    let line = held.verify(&absent, |_| (), |_| ()).unwrap_err().to_string();
+    let start = format!("the directory for temporary files, {} (TMPDIR), ", absent.display());
+    assert!(line.starts_with(&start), "{line}");
 }

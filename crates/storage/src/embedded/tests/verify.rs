@@ -272,7 +272,7 @@ async fn a_rebuilt_index_is_believed_and_the_same() {
     let mails = filled(&config).await;
     let held = HeldStore::hold(&config.path).unwrap();
     let before = held.statistics().unwrap();
-    let after = held.rebuild().unwrap();
+    let after = held.rebuild(|_| ()).unwrap();
     assert_eq!(
         Statistics {
             index_bytes: 0,

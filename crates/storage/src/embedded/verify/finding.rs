@@ -45,6 +45,8 @@ pub enum Problem {
     KeyDamaged,
     /// Another blob of a record does not match its checksum.
     BlobDamaged,
+    /// A blob of a record that was deleted or written again since does not match its checksum: nothing is lost by it.
+    DeadDamaged,
     /// The next start makes the index anew, as after a power cut or in a copied directory: it was not compared.
     IndexNotBelieved,
     /// The index cannot be read; the next start makes it anew.
@@ -62,7 +64,10 @@ pub enum Problem {
 impl Problem {
     /// Whether something is wrong with the store, and not merely worth knowing.
     pub fn is_wrong(&self) -> bool {
-        !matches!(self, Self::Unfinished { .. } | Self::IndexNotBelieved)
+        !matches!(
+            self,
+            Self::Unfinished { .. } | Self::IndexNotBelieved | Self::DeadDamaged
+        )
     }
 }
 
@@ -81,6 +86,7 @@ impl fmt::Display for Problem {
             Self::PartDamaged(part) => write!(f, "the {} does not match its checksum", part_name(*part)),
             Self::KeyDamaged => f.write_str("the client's key does not match its checksum"),
             Self::BlobDamaged => f.write_str("a part of a record does not match its checksum"),
+            Self::DeadDamaged => f.write_str("note: damaged, in a record that is live no more: nothing is lost by it"),
             Self::IndexNotBelieved => f.write_str("note: the next start makes the index anew; it was not compared"),
             Self::IndexUnreadable(reason) => write!(f, "the index cannot be read: {reason}"),
             Self::IndexAhead => f.write_str("the index holds more than the log, which was cut or replaced"),

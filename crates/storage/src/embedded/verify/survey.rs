@@ -11,7 +11,7 @@ use super::super::index::Index;
 use super::super::log::{segment_numbers, segment_path};
 use super::super::manifest::Manifest;
 use super::super::record::Head;
-use super::super::relocate::inbox_row;
+use super::super::relocate::{inbox_row, is_live};
 use super::super::replay::ReplayError;
 use super::super::rows::Meta;
 use super::super::sweep::{forget_missing, remove_orphans};
@@ -146,12 +146,13 @@ impl Survey<'_> {
     ) -> Result<(), ReplayError> {
         let mut view = View::of_log(self.into)?;
         let (mut done, total) = (0, self.files.bytes());
+        let mut spoiled = Vec::new();
         for file in self.files.iter() {
             let Some(header) = file.header else { continue };
             view.meta.last_sequence = view.meta.last_sequence.max(header.sequence);
             let mut walk = Walk::open(&self.files.dir, file.segment, header.salt, 0)?;
             while let Some(walked) = walk.next()? {
-                self.take(&mut view, file, &mut walk, walked, tell)?;
+                self.take(&mut view, file, &mut walk, walked, tell, &mut spoiled)?;
                 let step = "reading the log";
                 let done = done + walk.offset();
                 watch(Progress { step, done, total });
@@ -161,7 +162,8 @@ impl Survey<'_> {
                 tell(Finding::of(Problem::Unreadable { bytes }).at(file.segment, file.len));
             }
         }
-        finish(&mut view, self.files)
+        finish(&mut view, self.files)?;
+        tell_spoiled(self.into, spoiled, tell)
     }
 
     fn take(
@@ -171,6 +173,7 @@ impl Survey<'_> {
         walk: &mut Walk,
         walked: Walked,
         tell: &mut impl FnMut(Finding),
+        spoiled: &mut Vec<Spoiled>,
     ) -> Result<(), ReplayError> {
         match walked {
             Walked::Gap(from, _) if self.is_unfinished(file, walk, from)? => {
@@ -194,8 +197,9 @@ impl Survey<'_> {
                 for found in &call {
                     apply(view, &found.head, found.place)?;
                 }
-                for found in call.iter().filter(|found| !found.spoiled.is_empty()) {
-                    tell_spoiled(view, found, tell)?;
+                for found in call.into_iter().filter(|found| !found.spoiled.is_empty()) {
+                    let findings = findings(view, &found)?;
+                    spoiled.push(Spoiled { found, findings });
                 }
                 if view.len() >= BATCH_ROWS {
                     view.write()?;
@@ -252,7 +256,32 @@ fn finish(view: &mut View<'_>, files: &Files) -> Result<(), ReplayError> {
     Ok(view.write()?)
 }
 
-fn tell_spoiled(view: &View<'_>, found: &Found, tell: &mut impl FnMut(Finding)) -> Result<(), ReplayError> {
+/// A record with blobs that do not match their checksums.
+struct Spoiled {
+    found: Found,
+    findings: Vec<Finding>,
+}
+
+/// Tells of spoiled records when the whole log is known: what came later may have made them dead.
+fn tell_spoiled(index: &Index, spoiled: Vec<Spoiled>, tell: &mut impl FnMut(Finding)) -> Result<(), ReplayError> {
+    for Spoiled { found, findings } in spoiled {
+        let is_live = is_live(index, &found.head, found.place)?;
+        for finding in findings {
+            tell(if is_live {
+                finding
+            } else {
+                Finding {
+                    problem: Problem::DeadDamaged,
+                    ..finding
+                }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong in a record, with the names that it has now.
+fn findings(view: &View<'_>, found: &Found) -> Result<Vec<Finding>, ReplayError> {
     let Found {
         head, place, spoiled, ..
     } = found;
@@ -267,9 +296,10 @@ fn tell_spoiled(view: &View<'_>, found: &Found, tell: &mut impl FnMut(Finding)) 
         None => None,
     };
     let mut offset = place.offset + u64::from(place.body);
+    let mut findings = Vec::new();
     for (position, blob) in head.blobs().iter().enumerate() {
         if spoiled.contains(&position) {
-            tell(Finding {
+            findings.push(Finding {
                 inbox: inbox.clone(),
                 email: email.map(EmailId::from_bytes),
                 ..Finding::of(problem(head, position)).at(place.segment, offset)
@@ -277,7 +307,7 @@ fn tell_spoiled(view: &View<'_>, found: &Found, tell: &mut impl FnMut(Finding)) 
         }
         offset += u64::from(blob.len);
     }
-    Ok(())
+    Ok(findings)
 }
 
 fn problem(head: &Head, blob: usize) -> Problem {
