@@ -26,6 +26,9 @@ pub(super) fn stored(view: &mut View<'_>, head: &MailHead, place: Place) -> Resu
     }
     if let Some(old) = view.mail(inbox, email)? {
         take(view, (inbox, email), &old)?;
+        if old.sequence != head.sequence {
+            renew_oldest(view, inbox)?;
+        }
     }
     view.put(key::mail(inbox, email), &MailRow::new(head, place));
     view.put_raw(key::sequence(inbox, head.sequence), email.as_bytes());
@@ -84,6 +87,9 @@ pub(super) fn attached(
 }
 
 /// A deletion is remembered whatever is left of the email: the record of it may be gone already.
+///
+/// The same id may have been stored and deleted before, and evicted since: a replay can meet that deletion here, and
+/// the record that it was evicted only later.
 pub(super) fn deleted(view: &mut View<'_>, (inbox, email): Id, sequence: u64, place: Place) -> Result<(), IndexError> {
     view.meta.last_sequence = view.meta.last_sequence.max(sequence);
     if is_evicted(view, inbox, sequence)? {
@@ -94,6 +100,9 @@ pub(super) fn deleted(view: &mut View<'_>, (inbox, email): Id, sequence: u64, pl
         renew_oldest(view, inbox)?;
     }
     let old = view.deleted(inbox, email)?;
+    if let Some(old) = old {
+        view.delete(key::deletion(inbox, old.sequence));
+    }
     view.put(key::deleted_mail(inbox, email), &DeletedRow { sequence, place });
     view.put_raw(key::deletion(inbox, sequence), email.as_bytes());
     old.map_or(Ok(()), |old| unpoint(view, old.place))?;
@@ -110,22 +119,42 @@ pub(super) fn evicted(view: &mut View<'_>, inbox: InboxKey, through: u64, place:
     }
     let behind = through.saturating_add(1);
     let emails = key::sequences(inbox)..key::sequence(inbox, behind);
-    remove_rows(view, emails, |view, (_, value)| {
-        let email = email_id(value)?;
-        let mail = view.mail(inbox, email)?.ok_or(IndexError::Missing)?;
-        take(view, (inbox, email), &mail)?;
-        change_counts(view, inbox, |counts| counts.removals += 1)
-    })?;
+    remove_rows(view, emails, |view, row| evict_mail(view, inbox, row))?;
     let deletions = key::deletions(inbox)..key::deletion(inbox, behind);
-    remove_rows(view, deletions, |view, (_, value)| {
-        let email = email_id(value)?;
-        let deleted = view.deleted(inbox, email)?.ok_or(IndexError::Missing)?;
-        forget_deleted(view, (inbox, email), &deleted)
-    })?;
+    remove_rows(view, deletions, |view, row| evict_deletion(view, inbox, row))?;
     renew_oldest(view, inbox)?;
     old.map_or(Ok(()), |old| unpoint(view, old.place))?;
     point(view, place)?;
     change_counts(view, inbox, |counts| counts.evicted = Some(Evicted { through, place }))
+}
+
+/// Removes an email by its row of sequences; only that row, if it is not of the email as it is now.
+fn evict_mail(view: &mut View<'_>, inbox: InboxKey, (name, value): &Row) -> Result<(), IndexError> {
+    let email = email_id(value)?;
+    match view.mail(inbox, email)? {
+        Some(mail) if key::sequence(inbox, mail.sequence) == **name => {
+            take(view, (inbox, email), &mail)?;
+            change_counts(view, inbox, |counts| counts.removals += 1)
+        }
+        _ => {
+            view.delete(name.to_vec());
+            Ok(())
+        }
+    }
+}
+
+/// As [`evict_mail`], of a deleted email.
+fn evict_deletion(view: &mut View<'_>, inbox: InboxKey, (name, value): &Row) -> Result<(), IndexError> {
+    let email = email_id(value)?;
+    match view.deleted(inbox, email)? {
+        Some(deleted) if key::deletion(inbox, deleted.sequence) == **name => {
+            forget_deleted(view, (inbox, email), &deleted)
+        }
+        _ => {
+            view.delete(name.to_vec());
+            Ok(())
+        }
+    }
 }
 
 fn is_evicted(view: &View<'_>, inbox: InboxKey, sequence: u64) -> Result<bool, IndexError> {

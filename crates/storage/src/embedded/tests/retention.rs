@@ -182,6 +182,56 @@ fn applied(index: &Index, heads: &[(u64, Head)]) -> Vec<(Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
+/// An email that was deleted and evicted, and came and was deleted again: a replay meets that it was evicted last.
+#[test]
+fn an_email_that_came_again_after_its_eviction_is_evicted_again_and_forgotten() {
+    let inbox = crate::conformance::plain_inbox("inbox", 60_000);
+    let new = email(&inbox, "mail");
+    let (key, id) = (*inbox.key.as_bytes(), *new.id.as_bytes());
+    let stored = |sequence| Record::accepted(new.clone(), sequence).head;
+    let deleted = |sequence| Head::MailDeleted {
+        inbox: key,
+        email: id,
+        sequence,
+        reason: RemovalReason::Manual,
+        at: 0,
+        event_wanted: false,
+    };
+    let evicted = |through| Head::MailEvicted {
+        inbox: key,
+        through,
+        at: 0,
+        event_wanted: false,
+    };
+    let created = || Record::created(&crate::conformance::request(&inbox)).head;
+    let names = |heads: &[Head]| {
+        let dir = tempfile::tempdir().unwrap();
+        let index = Index::open(dir.path()).unwrap();
+        let heads: Vec<_> = (0..).zip(heads.iter().cloned()).collect();
+        let names = applied(&index, &heads).into_iter().map(|(name, _)| name);
+        names.filter(|name| b"mqtuo".contains(&name[0])).collect::<Vec<_>>()
+    };
+    // What a record says of the first life may lie in any segment that is still there, and the eviction behind all.
+    let lives = [
+        ("all", vec![stored(5), deleted(5), stored(20), deleted(20)]),
+        ("both deletions", vec![deleted(5), deleted(20)]),
+        ("no first deletion", vec![stored(5), stored(20), deleted(20)]),
+        ("no second deletion", vec![stored(5), deleted(5), stored(20)]),
+        ("both arrivals", vec![stored(5), stored(20)]),
+    ];
+    for (case, life) in lives {
+        for (through, left) in [(10, true), (25, false)] {
+            let last = life.last().cloned().filter(|_| left);
+            let mut history = vec![created()];
+            history.extend(life.clone());
+            history.push(evicted(through));
+            let found = names(&history);
+            let expected = last.map_or(Vec::new(), |last| names(&[created(), last]));
+            assert_eq!(found, expected, "{case}, through {through}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
