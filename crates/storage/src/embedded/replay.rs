@@ -46,6 +46,15 @@ pub(super) struct End {
 
 /// Applies everything behind the index's position and says where the log ends. No segment may be deleted meanwhile.
 pub(super) fn replay(index: &Index, manifest: &Manifest) -> Result<End, ReplayError> {
+    replay_watched(index, manifest, |_, _| ())
+}
+
+/// The same; `watch` hears how many of how many segments are done.
+pub(super) fn replay_watched(
+    index: &Index,
+    manifest: &Manifest,
+    mut watch: impl FnMut(u64, u64),
+) -> Result<End, ReplayError> {
     let mut view = View::of_log(index)?;
     let start = view.meta;
     let segments = manifest.segments()?;
@@ -56,7 +65,12 @@ pub(super) fn replay(index: &Index, manifest: &Manifest) -> Result<End, ReplayEr
         ..End::default()
     };
     let last = segments.last().copied();
-    for segment in segments.iter().copied().filter(|segment| *segment >= start.segment) {
+    let total = segments.len() as u64;
+    for (done, segment) in (0..).zip(segments.iter().copied()) {
+        watch(done, total);
+        if segment < start.segment {
+            continue;
+        }
         let from = if segment == start.segment { start.offset } else { 0 };
         let standing = if Some(segment) == last {
             let synced = manifest.synced_bytes(segment);

@@ -15,7 +15,7 @@ use super::index::{Index, IndexError, Rows};
 use super::log::{segment_numbers, segment_path};
 use super::manifest::Manifest;
 use super::open::{self, EmbeddedConfig, OpenError, not_usable};
-use super::replay::{ReplayError, replay};
+use super::replay::{ReplayError, replay_watched};
 use super::rows::{MailRow, decode};
 use super::shared::segments_dir;
 use super::stamp::Stamp;
@@ -161,9 +161,7 @@ impl HeldStore {
         manifest.trim()?;
         let index = Index::open(dir)?;
         let step = "making the index from the log";
-        let (done, total) = (0, manifest.segments()?.len() as u64);
-        watch(Progress { step, done, total });
-        replay(&index, &manifest)?;
+        replay_watched(&index, &manifest, |done, total| watch(Progress { step, done, total }))?;
         self.leave(index, dir)
     }
 

@@ -272,7 +272,12 @@ async fn a_rebuilt_index_is_believed_and_the_same() {
     let mails = filled(&config).await;
     let held = HeldStore::hold(&config.path).unwrap();
     let before = held.statistics().unwrap();
-    let after = held.rebuild(|_| ()).unwrap();
+    let mut heard = Vec::new();
+    let after = held
+        .rebuild(|progress| heard.push((progress.done, progress.total)))
+        .unwrap();
+    let segments = after.segments;
+    assert_eq!(heard, (0..segments).map(|done| (done, segments)).collect::<Vec<_>>());
     assert_eq!(
         Statistics {
             index_bytes: 0,
