@@ -9,8 +9,9 @@
 //!
 //! - an unfinished write at the end of the last segment is cut off at the next open; a last group that was spoiled since looks the same;
 //! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
-//! - any other record whose head cannot be read stops the open with [`OpenError::Damaged`], as mail would be missing, and
-//!   so does a spoiled last group if it was there when the store was last opened or closed;
+//! - any other record whose head cannot be read stops an open that has to read it with [`OpenError::Damaged`], as mail
+//!   or a deletion would be missing, until [`Embedded::accept_damage`] has it passed by; and so does a spoiled last group
+//!   if it was there when the store was last opened or closed;
 //! - a segment file that is missing, but was not deleted on purpose, stops the open with [`OpenError::Missing`];
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else, but its
 //!   segment is compacted no more;
@@ -21,7 +22,7 @@
 //!
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
-//! (the thread), `ledger`, `relocate` and `compact` (compaction), `replay`, `sweep`, `stamp`, `lock`, `marker` and `open` (the start),
+//! (the thread), `ledger`, `relocate` and `compact` (compaction), `judge`, `replay`, `sweep`, `stamp`, `lock`, `marker` and `open` (the start),
 //! `cache`, `lists`, `read` and `shared` (the readers), `verify` and `tools` (for operators).
 
 mod apply;
@@ -31,6 +32,7 @@ mod compact;
 mod decide;
 mod frame;
 mod index;
+mod judge;
 mod ledger;
 mod lists;
 mod lock;
@@ -59,6 +61,7 @@ mod tests;
 
 use std::fmt;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -67,6 +70,7 @@ use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
+pub use judge::Accepted;
 pub use open::{EmbeddedConfig, OpenError, Recovery};
 pub use stamp::Stamp;
 pub use tools::{HeldStore, NewStore, Statistics, ToolError, leftovers, remove};
@@ -150,6 +154,18 @@ impl Embedded {
             committer: Some(committer),
             recovery: opened.recovery,
         })
+    }
+
+    /// Has all later starts pass by the damage that keeps a store from opening with [`OpenError::Damaged`].
+    ///
+    /// What cannot be read is lost, and nobody can tell what it was: if it was a deletion, what was deleted comes
+    /// back; if it was an inbox, its mail is gone when the index is made anew. Gives back what is damaged.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; [`OpenError::Damaged`] if the header of the last segment is damaged, which nothing helps.
+    pub fn accept_damage(path: &Path) -> Result<Vec<Accepted>, OpenError> {
+        let _lock = open::lock_directory(path)?;
+        open::accept_damage(path)
     }
 
     /// What opening had to do.

@@ -14,7 +14,7 @@ pub mod store;
 pub mod transfer;
 
 pub use bus::{Bus, Notice, Subscription};
-pub use embedded::{Embedded, EmbeddedConfig, OpenError, Recovery, Stamp, ToolError};
+pub use embedded::{Accepted, Embedded, EmbeddedConfig, OpenError, Recovery, Stamp, ToolError};
 pub use store::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, Idempotency, InboxPage, ListPage, NewEmail,
     NewInbox, Part, ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, Unavailable, Usage,

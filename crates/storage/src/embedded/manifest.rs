@@ -15,7 +15,7 @@
 //! On a disk without any room not even this can be written, and deleting is how room comes back: then an empty file
 //! `NUMBER.gone` says the same until the manifest does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
@@ -47,6 +47,8 @@ struct Known {
     synced: (u32, u64),
     /// Deleted on purpose: the first and the last number of each run.
     gone: BTreeMap<u32, u32>,
+    /// Damage that is passed by: a segment, and where in it.
+    accepted: BTreeSet<(u32, u64)>,
 }
 
 impl Manifest {
@@ -174,6 +176,7 @@ impl Manifest {
         }
         let mut next = known.clone();
         next.add_gone(segment);
+        next.accepted.retain(|(damaged, _)| *damaged != segment);
         match next.write(&self.dir) {
             Ok(()) => self.tidy()?,
             Err(error) if is_full(&error) => {
@@ -184,6 +187,29 @@ impl Manifest {
         }
         *known = next;
         Ok(())
+    }
+
+    /// Notes durably that the log is damaged at these places, of a segment and an offset, and read on behind them; and
+    /// that it ends before what was synced, if it does so now.
+    pub(super) fn note_accepted(
+        &self,
+        places: impl Iterator<Item = (u32, u64)>,
+        end: Option<(u32, u64)>,
+    ) -> io::Result<()> {
+        let mut known = self.lock();
+        let mut next = known.clone();
+        next.synced = known.synced.min(end.unwrap_or(known.synced));
+        next.accepted.extend(places);
+        if next != *known {
+            next.write(&self.dir)?;
+            *known = next;
+        }
+        Ok(())
+    }
+
+    /// Whether somebody has accepted that the log is damaged there.
+    pub(super) fn is_accepted(&self, segment: u32, offset: u64) -> bool {
+        self.lock().accepted.contains(&(segment, offset))
     }
 
     /// Deletes the files that said what the manifest, just written, says now.
@@ -225,6 +251,9 @@ impl Known {
         for (first, last) in &self.gone {
             let _ = writeln!(text, "gone {first} {last}");
         }
+        for (segment, offset) in &self.accepted {
+            let _ = writeln!(text, "accepted {segment} {offset}");
+        }
         let crc = crc32fast::hash(text.as_bytes());
         let _ = writeln!(text, "crc {crc:08x}");
         text
@@ -247,6 +276,9 @@ impl Known {
                 ("synced", Some(bytes)) => known.synced = (first.parse().ok()?, bytes.parse().ok()?),
                 ("gone", Some(last)) => {
                     known.gone.insert(first.parse().ok()?, last.parse().ok()?);
+                }
+                ("accepted", Some(offset)) => {
+                    known.accepted.insert((first.parse().ok()?, offset.parse().ok()?));
                 }
                 _ => {}
             }
@@ -290,11 +322,12 @@ mod tests {
         let known = Known {
             synced: (17, 4_096),
             gone: [(1, 3), (5, 5)].into(),
+            accepted: [(17, 512)].into(),
         };
         let text = known.text().into_bytes();
         assert_eq!(
             String::from_utf8_lossy(&text),
-            "restante-segments 1\nsynced 17 4096\ngone 1 3\ngone 5 5\ncrc f607144b\n"
+            "restante-segments 1\nsynced 17 4096\ngone 1 3\ngone 5 5\naccepted 17 512\ncrc 3269e160\n"
         );
         for at in 0..text.len() {
             let mut spoiled = text.clone();

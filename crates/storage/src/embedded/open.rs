@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
+use super::judge::{self, Accepted};
 use super::ledger::{Bound, Ledger};
 use super::lock;
 use super::log::{Log, segment_numbers, sync_dir};
@@ -353,6 +354,17 @@ fn open_index(path: &Path, manifest: &Manifest) -> Result<(Index, PathBuf, End, 
     let dir = marker::create(path, &mut last).map_err(usable)?;
     let (index, end) = open_at(path, manifest, &dir).map_err(failed)?;
     Ok((index, dir, end, true))
+}
+
+/// Notes the damage of a store that the caller has locked, see [`super::Embedded::accept_damage`].
+pub(super) fn accept_damage(path: &Path) -> Result<Vec<Accepted>, OpenError> {
+    check_format(path)?;
+    let accept = || {
+        let manifest = Manifest::read(&segments_dir(path))?;
+        manifest.trim()?;
+        judge::accept_damage(&manifest)
+    };
+    accept().map_err(|error| replay_error(path, error))
 }
 
 /// The index of a store that the caller holds, at the end of the log, and its directory.

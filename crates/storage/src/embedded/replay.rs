@@ -1,14 +1,14 @@
 //! Brings the index up to the end of the log, from wherever it stands.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::apply::apply;
 use super::frame::FILE_HEADER;
 use super::index::{Index, IndexError};
+use super::judge::{Found, Judge, Standing};
 use super::manifest::Manifest;
 use super::rows::Meta;
-use super::scan::{Bodies, Scanner, Step};
 use super::sweep::{forget_missing, remove_orphans};
 use super::view::{BATCH_ROWS, View};
 
@@ -19,7 +19,7 @@ pub(super) enum ReplayError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// Bytes that were synced once cannot be read.
+    /// Bytes that were synced once cannot be read, and nobody has accepted that.
     #[error("segment {segment} is damaged at byte {offset}")]
     Damaged { segment: u32, offset: u64 },
     /// A file of the log is not there, though nothing deleted it.
@@ -64,7 +64,6 @@ pub(super) fn replay_watched(
         offset: start.offset.max(FILE_HEADER as u64),
         ..End::default()
     };
-    let last = segments.last().copied();
     let total = segments.len() as u64;
     for (done, segment) in (0..).zip(segments.iter().copied()) {
         watch(done, total);
@@ -72,13 +71,8 @@ pub(super) fn replay_watched(
             continue;
         }
         let from = if segment == start.segment { start.offset } else { 0 };
-        let standing = if Some(segment) == last {
-            let synced = manifest.synced_bytes(segment);
-            Standing::Last { synced }
-        } else {
-            Standing::Sealed
-        };
-        let (calls, torn_bytes, offset) = replay_segment(&mut view, manifest.dir(), segment, from, standing)?;
+        let standing = Standing::of(segment, &segments, manifest);
+        let (calls, torn_bytes, offset) = replay_segment(&mut view, manifest, segment, from, standing)?;
         end.segment = segment;
         end.offset = offset;
         end.torn_bytes = torn_bytes;
@@ -93,15 +87,6 @@ pub(super) fn replay_watched(
     Ok(end)
 }
 
-/// Whether a segment may end with an unfinished write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// Not: others follow it.
-    Sealed,
-    /// It may, behind what is known to have been synced.
-    Last { synced: u64 },
-}
-
 fn check_position(position: &Meta, segments: &[u32]) -> Result<(), ReplayError> {
     let is_there = position.segment == 0 || segments.contains(&position.segment);
     if is_there { Ok(()) } else { Err(ReplayError::Ahead) }
@@ -109,49 +94,67 @@ fn check_position(position: &Meta, segments: &[u32]) -> Result<(), ReplayError> 
 
 fn replay_segment(
     view: &mut View<'_>,
-    dir: &Path,
+    manifest: &Manifest,
     segment: u32,
     from: u64,
     standing: Standing,
 ) -> Result<(u64, u64, u64), ReplayError> {
-    let damaged = |offset| Err(ReplayError::Damaged { segment, offset });
-    let (bodies, synced) = match standing {
-        Standing::Sealed => (Bodies::Skipped, 0),
-        Standing::Last { synced } => (Bodies::Verified, synced),
-    };
-    let is_last = standing != Standing::Sealed;
-    let Some(mut scanner) = Scanner::open(dir, segment, from, bodies)? else {
-        // The first segment may have been cut short while it was made.
-        let never_used = is_last && segment == 1 && from == 0 && synced == 0;
-        return if never_used { Ok((0, 0, 0)) } else { damaged(0) };
+    let Some(mut judge) = Judge::open(manifest.dir(), segment, from, standing)? else {
+        return without_header(manifest, segment, from, standing);
     };
     // A position in another file, as after a restored backup, would look like a torn tail and cut good records off.
-    if from > scanner.len() || (from > 0 && view.meta.salt != scanner.header().salt.0) {
+    if from > judge.len() || (from > 0 && view.meta.salt != judge.header().salt.0) {
         return Err(ReplayError::Ahead);
     }
-    view.meta.last_sequence = view.meta.last_sequence.max(scanner.header().sequence);
+    view.meta.last_sequence = view.meta.last_sequence.max(judge.header().sequence);
     let mut calls = 0;
     loop {
-        match scanner.next_call()? {
-            Step::Call(records) => {
-                for (head, place) in &records {
-                    apply(view, head, *place)?;
+        let records = match judge.next()? {
+            Found::Call(records) => records,
+            Found::End { torn_bytes } => return Ok((calls, torn_bytes, judge.offset())),
+            Found::Damage(before) => {
+                let offset = judge.offset();
+                if !manifest.is_accepted(segment, offset) {
+                    return Err(ReplayError::Damaged { segment, offset });
                 }
-                view.meta.segment = segment;
-                view.meta.offset = scanner.offset();
-                view.meta.salt = scanner.header().salt.0;
-                calls += 1;
-                if view.len() >= BATCH_ROWS {
-                    view.write()?;
-                }
+                let bytes = judge.pass()?.ok_or(ReplayError::Damaged { segment, offset })?;
+                tracing::error!(
+                    segment,
+                    offset,
+                    bytes,
+                    "damage of the log is passed by, as was accepted"
+                );
+                before
             }
-            // What was synced once is neither missing nor an unfinished write.
-            Step::End | Step::Broken if scanner.offset() < synced => return damaged(scanner.offset()),
-            Step::End => return Ok((calls, 0, scanner.offset())),
-            Step::Broken if is_last && scanner.is_torn_tail()? => {
-                return Ok((calls, scanner.len() - scanner.offset(), scanner.offset()));
-            }
-            Step::Broken => return damaged(scanner.offset()),
+        };
+        for (head, place) in &records {
+            apply(view, head, *place)?;
+        }
+        view.meta.segment = segment;
+        view.meta.offset = judge.offset();
+        view.meta.salt = judge.header().salt.0;
+        calls += 1;
+        if view.len() >= BATCH_ROWS {
+            view.write()?;
         }
     }
+}
+
+/// A segment that cannot be read at all, because its header is not there.
+fn without_header(
+    manifest: &Manifest,
+    segment: u32,
+    from: u64,
+    standing: Standing,
+) -> Result<(u64, u64, u64), ReplayError> {
+    // The first segment may have been cut short while it was made.
+    let never_used = segment == 1 && from == 0 && standing == Standing::Last { synced: 0 };
+    if never_used {
+        return Ok((0, 0, 0));
+    }
+    if standing == Standing::Sealed && manifest.is_accepted(segment, 0) {
+        tracing::error!(segment, "a segment without its header is passed by, as was accepted");
+        return Ok((0, 0, 0));
+    }
+    Err(ReplayError::Damaged { segment, offset: 0 })
 }

@@ -9,24 +9,26 @@ use super::frame::{FILE_HEADER, FRAME, FileHeader, Frame};
 use super::log::segment_path;
 use super::record::{Blob, Head};
 use super::rows::Place;
-use super::tail::has_later_group;
+use super::tail::{has_later_group, next_record};
 
 /// What stands at a position of a segment.
 #[derive(Debug)]
 pub(super) enum Step {
     /// All records of one call.
     Call(Vec<(Head, Place)>),
+    /// The same, but a body does not match its checksum: the scanner stands before it until [`Scanner::pass`].
+    Spoiled(Vec<(Head, Place)>),
     /// Nothing more.
     End,
-    /// Not a whole call: the segment is good up to here.
-    Broken,
+    /// Not a whole call: the segment is good up to here. With the whole records that it begins with.
+    Broken(Vec<(Head, Place)>),
 }
 
 /// Whether bodies are compared with their checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bodies {
-    /// They are, as they must be where a power cut may have torn the file.
-    Verified,
+    /// They are in calls from this offset on, as they must be where a power cut may have torn the file.
+    VerifiedFrom(u64),
     /// They are not: a rebuild reads heads alone, and every read of a part verifies it.
     Skipped,
 }
@@ -39,6 +41,8 @@ pub(super) struct Scanner {
     header: FileHeader,
     len: u64,
     offset: u64,
+    /// Where the record begins, or the call ends, that was looked at last.
+    looked_at: u64,
     bodies: Bodies,
 }
 
@@ -63,6 +67,7 @@ impl Scanner {
             header,
             len,
             offset,
+            looked_at: offset,
             bodies,
         }))
     }
@@ -87,15 +92,18 @@ impl Scanner {
             return Ok(if self.offset == self.len {
                 Step::End
             } else {
-                Step::Broken
+                Step::Broken(Vec::new())
             });
         }
         let mut records = Vec::new();
         let mut at = self.offset;
+        let mut is_whole = true;
         loop {
-            let Some((head, frame)) = self.record(at)? else {
-                return Ok(Step::Broken);
+            self.looked_at = at;
+            let Some((head, frame, is_whole_body)) = self.record(at)? else {
+                return Ok(Step::Broken(records));
             };
+            is_whole &= is_whole_body;
             let place = Place {
                 segment: self.segment,
                 offset: at,
@@ -105,14 +113,35 @@ impl Scanner {
             at += frame.record_len();
             records.push((head, place));
             if frame.following == 0 {
+                self.looked_at = at;
+                if !is_whole {
+                    return Ok(Step::Spoiled(records));
+                }
                 self.offset = at;
                 return Ok(Step::Call(records));
             }
         }
     }
 
-    /// The record at `at`, where the file stands, if it is whole.
-    fn record(&mut self, at: u64) -> io::Result<Option<(Head, Frame)>> {
+    /// Goes on behind a call that is [`Step::Spoiled`].
+    pub(super) fn pass(&mut self) {
+        self.offset = self.looked_at;
+    }
+
+    /// Goes on behind what is [`Step::Broken`]: at the next record, if there is one, or at the end of the file.
+    ///
+    /// The salt is in the checksum of a record: no mail can hold what looks like one.
+    pub(super) fn pass_broken(&mut self) -> io::Result<bool> {
+        let behind = self.looked_at..self.len;
+        let file = self.file.get_ref();
+        let next = next_record(behind, self.header.salt, |buffer, at| read_up_to(file, buffer, at))?;
+        self.offset = next.unwrap_or(self.len);
+        self.file.seek(SeekFrom::Start(self.offset))?;
+        Ok(next.is_some())
+    }
+
+    /// The record at `at`, where the file stands, if its frame and head are whole, and whether its body is.
+    fn record(&mut self, at: u64) -> io::Result<Option<(Head, Frame, bool)>> {
         let mut bytes = [0; FRAME];
         if self.len - at < FRAME as u64 {
             return Ok(None);
@@ -129,17 +158,19 @@ impl Scanner {
         let Some(head) = frame.decode_head(self.header.salt, &bytes, &head) else {
             return Ok(None);
         };
-        let whole = match self.bodies {
-            Bodies::Verified => self.verify(&head.blobs())?,
-            Bodies::Skipped => {
+        let is_whole = match self.bodies {
+            Bodies::VerifiedFrom(from) if self.offset >= from => self.verify(&head.blobs())?,
+            Bodies::VerifiedFrom(_) | Bodies::Skipped => {
                 self.file.seek_relative(i64::from(frame.body))?;
                 true
             }
         };
-        Ok(whole.then_some((head, frame)))
+        Ok(Some((head, frame, is_whole)))
     }
 
+    /// Reads all blobs, and says whether they match their checksums.
     fn verify(&mut self, blobs: &[Blob]) -> io::Result<bool> {
+        let mut is_whole = true;
         let mut chunk = [0; 8 * 1024];
         for blob in blobs {
             let mut hasher = crc32fast::Hasher::new();
@@ -150,11 +181,9 @@ impl Scanner {
                 hasher.update(&chunk[..part]);
                 left -= part;
             }
-            if hasher.finalize() != blob.crc {
-                return Ok(false);
-            }
+            is_whole &= hasher.finalize() == blob.crc;
         }
-        Ok(true)
+        Ok(is_whole)
     }
 
     /// Whether what is broken at [`Scanner::offset`] was never synced, so that nobody was told that it is kept.

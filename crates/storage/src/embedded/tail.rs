@@ -19,18 +19,36 @@ const WINDOW: usize = STEP + FRAME + HEAD_MAX as usize;
 pub(super) fn has_later_group(
     tail: Range<u64>,
     salt: Salt,
-    mut read_at: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+    read_at: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
 ) -> io::Result<bool> {
     let first = tail.start + 1;
+    Ok(find(tail, |bytes, at| is_record(bytes, first..=at, salt), read_at)?.is_some())
+}
+
+/// Where the first record behind the start of a range begins, whatever its group.
+pub(super) fn next_record(
+    behind: Range<u64>,
+    salt: Salt,
+    read_at: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<Option<u64>> {
+    find(behind, |bytes, _| is_record(bytes, 0..=u64::MAX, salt), read_at)
+}
+
+/// The first offset behind the start of a range whose bytes are what is looked for.
+fn find(
+    range: Range<u64>,
+    is_it: impl Fn(&[u8], u64) -> bool,
+    mut read_at: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<Option<u64>> {
     let mut window = vec![0; WINDOW];
-    for from in (first..tail.end).step_by(STEP) {
+    for from in (range.start + 1..range.end).step_by(STEP) {
         let read = read_at(&mut window, from)?;
-        let is_later = |(skip, at)| is_record(&window[skip..read], first..=at, salt);
-        if (0..read.min(STEP)).zip(from..).any(is_later) {
-            return Ok(true);
+        let mut places = (0..read.min(STEP)).zip(from..);
+        if let Some((_, at)) = places.find(|(skip, at)| is_it(&window[*skip..read], *at)) {
+            return Ok(Some(at));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Whether these bytes begin with the frame and the head of a record whose group began in that range.

@@ -2,6 +2,7 @@
 
 mod compaction;
 mod concurrent;
+mod damage;
 mod end_of_log;
 pub(super) mod faults;
 mod model;

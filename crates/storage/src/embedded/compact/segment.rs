@@ -93,7 +93,7 @@ impl Compactor {
             let records = match scanner.next_call().map_err(unreadable(scanner.offset()))? {
                 Step::Call(records) => records,
                 Step::End => break,
-                Step::Broken => return Err(damaged(scanner.offset())),
+                Step::Broken(_) | Step::Spoiled(_) => return Err(damaged(scanner.offset())),
             };
             for (head, place) in records {
                 // Not longer than for one record: the committer may put another index in its place.
