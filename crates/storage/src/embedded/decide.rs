@@ -286,7 +286,7 @@ impl Operation for RetireExpired {
         let first_alive = self.now.unix_ms().saturating_add(1);
         let mut end = key::EXPIRY.to_vec();
         end.extend_from_slice(&first_alive.to_be_bytes());
-        let rows = view.range(key::EXPIRY.to_vec()..end, self.limit)?;
+        let rows = view.front(key::EXPIRY.to_vec()..end, self.limit)?;
         let expired: Vec<_> = rows.iter().filter_map(|(key, _)| key::last_id(key)).collect();
         Ok(Decision::write(
             Record::retired(&expired, RemovalReason::Ttl, self.now),
@@ -312,7 +312,7 @@ impl Operation for Reap {
             emails: 0,
             records: Vec::new(),
         };
-        let rows = view.prefix(key::RETIRED, REAP_INBOXES + 1)?;
+        let rows = view.front(key::all(key::RETIRED), REAP_INBOXES + 1)?;
         let mut reaped = 0;
         for (name, _) in rows.iter().take(REAP_INBOXES) {
             let inbox = name.get(1..).and_then(inbox_key).ok_or(IndexError::Missing)?;

@@ -4,6 +4,7 @@
 //! happens, it is deleted and made anew from the log.
 
 mod fronts;
+mod health;
 mod keeper;
 mod tree;
 
@@ -21,6 +22,7 @@ use keeper::Keeper;
 use tree::Tree;
 
 use super::merge::Changes;
+use super::shared::is_shortage;
 use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
 use crate::Part;
 
@@ -37,11 +39,22 @@ pub(super) enum IndexError {
     #[error("a row of the index cannot be read: {0}")]
     Row(#[from] postcard::Error),
     /// The tree panicked.
-    #[error("the index panicked when it was opened")]
+    #[error("the index panicked")]
     Panicked,
     /// A row that another one points to is missing.
     #[error("the index lacks a row that it points to")]
     Missing,
+}
+
+impl IndexError {
+    /// Whether the files are not what was written, so that another try cannot help.
+    pub(super) fn is_damage(&self) -> bool {
+        match self {
+            Self::Tree(lsm_tree::Error::Io(error)) => !is_shortage(error),
+            Self::Tree(_) | Self::Panicked => true,
+            Self::Io(_) | Self::Row(_) | Self::Missing => false,
+        }
+    }
 }
 
 /// A key and its value.
@@ -57,7 +70,7 @@ pub(super) trait Rows {
 
     /// Up to `limit` rows whose keys begin with `prefix`.
     fn prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<Row>, IndexError> {
-        self.range(prefix.to_vec()..key::end_of(prefix), limit)
+        self.range(key::all(prefix), limit)
     }
 
     fn meta(&self) -> Result<Meta, IndexError> {
@@ -201,6 +214,16 @@ impl Index {
             self.fronts().remember(keys.start, first);
         }
         rows
+    }
+
+    /// Whether its files turned out to be damaged: it must be made anew.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.tree.health().is_damaged()
+    }
+
+    /// Has something done once it turns out that the files are damaged.
+    pub(super) fn on_damage(&self, alarm: impl Fn() + Send + Sync + 'static) {
+        self.tree.health().on_damage(Box::new(alarm));
     }
 
     fn fronts(&self) -> MutexGuard<'_, Fronts> {

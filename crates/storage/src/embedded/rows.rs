@@ -335,6 +335,8 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcard::E
 
 /// Keys of the index.
 pub(super) mod key {
+    use std::ops::Range;
+
     use super::{EmailId, InboxHash, InboxKey, Part, signature_bit};
 
     pub(in super::super) const META: &[u8] = b"M";
@@ -411,10 +413,6 @@ pub(super) mod key {
         join(b't', &[inbox.as_bytes(), email.as_bytes()])
     }
 
-    pub(in super::super) fn deletions(inbox: InboxKey) -> Vec<u8> {
-        join(b'u', &[inbox.as_bytes()])
-    }
-
     pub(in super::super) fn deletion(inbox: InboxKey, sequence: u64) -> Vec<u8> {
         join(b'u', &[inbox.as_bytes(), &sequence.to_be_bytes()])
     }
@@ -453,6 +451,11 @@ pub(super) mod key {
     pub(in super::super) fn number_at(key: &[u8], skip: usize) -> Option<u64> {
         let bytes = key.get(1 + skip..1 + skip + 8)?;
         Some(u64::from_be_bytes(bytes.try_into().ok()?))
+    }
+
+    /// All keys that begin with `prefix`.
+    pub(in super::super) fn all(prefix: &[u8]) -> Range<Vec<u8>> {
+        prefix.to_vec()..end_of(prefix)
     }
 
     /// The first key after all those that begin with `prefix`.

@@ -95,7 +95,7 @@ pub(super) fn reaped(view: &mut View<'_>, inbox: InboxKey, held_in: &[u32], plac
 /// Forgets, for up to `limit` inboxes, that a segment may hold a record of them: it is gone. Says whether more remain;
 /// the last call forgets the segment itself.
 pub(in super::super) fn forget_segment(view: &mut View<'_>, segment: u32, limit: usize) -> Result<bool, IndexError> {
-    let rows = view.prefix(&key::held_in(segment), limit)?;
+    let rows = view.front(key::all(&key::held_in(segment)), limit)?;
     for (name, _) in &rows {
         let inbox = name.get(5..).and_then(inbox_key).ok_or(IndexError::Missing)?;
         view.delete(name.to_vec());

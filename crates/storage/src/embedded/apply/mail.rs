@@ -113,14 +113,18 @@ pub(super) fn deleted(view: &mut View<'_>, (inbox, email): Id, sequence: u64, pl
 /// Whatever has a lower sequence than the latest of these records of the inbox is gone, wherever its own record lies.
 pub(super) fn evicted(view: &mut View<'_>, inbox: InboxKey, through: u64, place: Place) -> Result<(), IndexError> {
     view.meta.last_sequence = view.meta.last_sequence.max(through);
-    let old = view.counts(inbox)?.unwrap_or_default().evicted;
+    let counts = view.counts(inbox)?.unwrap_or_default();
+    let old = counts.evicted;
     if old.is_some_and(|old| old.through > through) {
         return Ok(());
     }
     let behind = through.saturating_add(1);
-    let emails = key::sequences(inbox)..key::sequence(inbox, behind);
+    // What was removed from the front left marks: the first look need not go through them.
+    let oldest = counts.oldest.map_or(behind, |oldest| oldest.sequence.min(behind));
+    let emails = key::sequence(inbox, oldest)..key::sequence(inbox, behind);
     remove_rows(view, emails, |view, row| evict_mail(view, inbox, row))?;
-    let deletions = key::deletions(inbox)..key::deletion(inbox, behind);
+    let first = old.map_or(0, |old| old.through.saturating_add(1));
+    let deletions = key::deletion(inbox, first)..key::deletion(inbox, behind);
     remove_rows(view, deletions, |view, row| evict_deletion(view, inbox, row))?;
     renew_oldest(view, inbox)?;
     old.map_or(Ok(()), |old| unpoint(view, old.place))?;
@@ -173,6 +177,10 @@ pub(in super::super) fn forget_mail(view: &mut View<'_>, inbox: InboxKey) -> Res
 
 /// Removes the mail of an inbox, and what is remembered of deleted mail, up to and with an id.
 pub(super) fn purge(view: &mut View<'_>, inbox: InboxKey, through: [u8; 16]) -> Result<(), IndexError> {
+    // The next of several purges begins behind the marks that this one leaves.
+    for rows in [key::mails(inbox), key::deleted(inbox)] {
+        view.front(key::all(&rows), 1)?;
+    }
     purge_until(view, inbox, |prefix| [prefix, &through, &[0]].concat())?;
     renew_oldest(view, inbox)
 }
@@ -193,7 +201,7 @@ fn purge_until(view: &mut View<'_>, inbox: InboxKey, end: impl Fn(&[u8]) -> Vec<
 /// Removes every row of a range, by removing what it stands for.
 fn remove_rows(
     view: &mut View<'_>,
-    keys: Range<Vec<u8>>,
+    mut keys: Range<Vec<u8>>,
     mut remove: impl FnMut(&mut View<'_>, &Row) -> Result<(), IndexError>,
 ) -> Result<(), IndexError> {
     loop {
@@ -201,8 +209,9 @@ fn remove_rows(
         for row in &rows {
             remove(view, row)?;
         }
-        if rows.len() < PURGE_ROWS {
-            return Ok(());
+        match rows.last() {
+            Some((last, _)) if rows.len() == PURGE_ROWS => keys.start = [last.as_ref(), &[0]].concat(),
+            _ => return Ok(()),
         }
         view.spill()?;
     }
@@ -258,7 +267,8 @@ fn renew_oldest(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> 
     if view.get(&key::sequence(inbox, oldest.sequence))?.is_some() {
         return Ok(());
     }
-    let first = view.prefix(&key::sequences(inbox), 1)?;
+    let behind = key::sequence(inbox, oldest.sequence)..key::end_of(&key::sequences(inbox));
+    let first = view.range(behind, 1)?;
     let oldest = match first.first() {
         None => None,
         Some((_, value)) => {

@@ -9,7 +9,7 @@ use restante_model::{EmailId, InboxKey, Timestamp};
 
 use super::{Decision, Operation, Room};
 use crate::embedded::apply::record_bytes;
-use crate::embedded::index::{IndexError, Rows, inbox_key};
+use crate::embedded::index::{IndexError, Row, Rows, inbox_key};
 use crate::embedded::record::{Head, Record};
 use crate::embedded::rows::{CountRow, decode, key};
 use crate::embedded::view::View;
@@ -213,7 +213,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
     /// The inbox whose first email is the oldest, and when that arrived.
     fn oldest(&mut self) -> Result<Option<(u64, InboxKey)>, IndexError> {
         let next = loop {
-            let rows = self.view.range(self.looked_at.clone()..key::end_of(key::OLDEST), 1)?;
+            let rows = self.look()?;
             let Some((name, _)) = rows.first() else { break None };
             let received_at = key::number_at(name, 0).ok_or(IndexError::Missing)?;
             let inbox = InboxKey::from_bytes(key::last_id(name).ok_or(IndexError::Missing)?);
@@ -224,6 +224,16 @@ impl<'a, 'v> Eviction<'a, 'v> {
         };
         let front = self.fronts.first().copied();
         Ok(next.into_iter().chain(front).min())
+    }
+
+    /// The row of the oldest email that was not looked at.
+    fn look(&self) -> Result<Vec<Row>, IndexError> {
+        let keys = self.looked_at.clone()..key::end_of(key::OLDEST);
+        if self.looked_at == key::OLDEST {
+            self.view.front(keys, 1)
+        } else {
+            self.view.range(keys, 1)
+        }
     }
 
     /// Chooses the first email of an inbox; `false` if there is none, or the budget is spent.
@@ -255,7 +265,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
         match self.begun.entry(inbox) {
             Entry::Occupied(begun) => Ok(begun.into_mut()),
             Entry::Vacant(place) => {
-                let first = first_behind(self.view, inbox, 0)?;
+                let first = first_of(self.view, inbox)?;
                 self.fronts.extend(first.map(|first| (first.received_at, inbox)));
                 Ok(place.insert(Begun {
                     through: None,
@@ -264,6 +274,15 @@ impl<'a, 'v> Eviction<'a, 'v> {
                 }))
             }
         }
+    }
+}
+
+/// The first email of an inbox.
+fn first_of(view: &View<'_>, inbox: InboxKey) -> Result<Option<First>, IndexError> {
+    match view.counts(inbox)?.and_then(|counts| counts.oldest) {
+        // Not from the start of the inbox: what went before left marks there.
+        Some(oldest) => first_behind(view, inbox, oldest.sequence.saturating_sub(1)),
+        None => Ok(None),
     }
 }
 
