@@ -65,7 +65,9 @@ impl ListCache {
         };
         let list = match grown {
             Some(list) => list,
-            None => List::default().extended(index, inbox)?.with_removals(counts.removals),
+            None => List::default()
+                .extended(index, inbox, counts)?
+                .with_removals(counts.removals),
         };
         let status = SyncStatus {
             email_count: list.emails,
@@ -88,17 +90,19 @@ impl List {
         if self.emails == counts.emails {
             return Ok(Some(self));
         }
-        let list = self.extended(index, inbox)?;
+        let list = self.extended(index, inbox, counts)?;
         Ok((list.emails == counts.emails).then_some(list))
     }
 
-    fn extended(mut self, index: &Index, inbox: InboxKey) -> Result<Self, IndexError> {
+    /// This list with what is behind it, up to as many emails as there are.
+    fn extended(mut self, index: &Index, inbox: InboxKey, counts: &CountRow) -> Result<Self, IndexError> {
+        let missing = usize::try_from(counts.emails.saturating_sub(self.emails)).unwrap_or(usize::MAX);
         let all = key::mails(inbox);
         let from = match self.last {
             Some(last) => [key::mail(inbox, last).as_slice(), &[0]].concat(),
             None => all.clone(),
         };
-        for row in index.iter(from..key::end_of(&all)) {
+        for row in index.iter(from..key::end_of(&all)).take(missing) {
             let (name, _) = row?;
             let id = EmailId::from_bytes(key::last_id(&name).ok_or(IndexError::Missing)?);
             if self.emails > 0 {

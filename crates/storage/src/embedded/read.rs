@@ -167,7 +167,7 @@ impl Shared {
     /// A page of emails with the wanted parts. Blocks on the disk if parts are wanted.
     pub(super) fn list(&self, inbox: InboxKey, page: &ListPage, now: Timestamp) -> Result<EmailPage, ReadError> {
         following(|missing| {
-            let found = self.stable(inbox, now, |index, _| find_page(index, inbox, page))?;
+            let found = self.stable(inbox, now, |index, counts| find_page(index, inbox, counts, page))?;
             let Some((found, more)) = found else {
                 return Ok(EmailPage::default());
             };
@@ -239,9 +239,13 @@ impl Shared {
         let Some(first) = after.checked_add(1) else {
             return Ok(Vec::new());
         };
-        let keys = key::sequence(inbox, first)..key::end_of(&key::sequences(inbox));
-        let found = self.stable(inbox, now, |index, _| {
-            let rows = index.range(keys.clone(), limit)?;
+        let found = self.stable(inbox, now, |index, counts| {
+            // Whatever was removed left a mark: none is gone through that need not be.
+            let Some(oldest) = counts.oldest else {
+                return Ok(Vec::new());
+            };
+            let keys = key::sequence(inbox, first.max(oldest.sequence))..key::end_of(&key::sequences(inbox));
+            let rows = index.range(keys, limit.min(at_most(counts)))?;
             rows.iter().map(|(name, value)| arrival(inbox, name, value)).collect()
         })?;
         Ok(found.unwrap_or_default())
@@ -348,11 +352,21 @@ impl Found {
     }
 }
 
+/// Rows that there can be of emails of an inbox: behind the last of them there may be marks of many that are gone.
+fn at_most(counts: &CountRow) -> usize {
+    usize::try_from(counts.emails).unwrap_or(usize::MAX)
+}
+
 /// The emails of a page, newest first, and whether older ones remain.
-fn find_page(index: &Index, inbox: InboxKey, page: &ListPage) -> Result<(Vec<Found>, bool), IndexError> {
+fn find_page(
+    index: &Index,
+    inbox: InboxKey,
+    counts: &CountRow,
+    page: &ListPage,
+) -> Result<(Vec<Found>, bool), IndexError> {
     let mut found: Vec<Found> = Vec::new();
     let mut bytes = 0_usize;
-    for row in index.iter(page_keys(inbox, page)).rev() {
+    for row in index.iter(page_keys(inbox, page)).rev().take(at_most(counts)) {
         let (name, value) = row?;
         let id = EmailId::from_bytes(key::last_id(&name).ok_or(IndexError::Missing)?);
         let email = Found::new(index, inbox, id, &decode::<MailRow>(&value)?, &page.parts)?;
