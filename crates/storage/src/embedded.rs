@@ -132,6 +132,7 @@ impl Embedded {
             opened.manifest,
         ));
         let (queue, calls) = mpsc::channel(QUEUE);
+        shared.wake_on_damage(queue.downgrade());
         let compaction = Compaction::start(Arc::clone(&shared), queue.downgrade(), config);
         let committer = Committer {
             shared: Arc::clone(&shared),

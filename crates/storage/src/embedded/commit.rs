@@ -171,8 +171,13 @@ impl Committer {
                 Some(Message::Upkeep(work)) => work(self),
                 Some(Message::Call(_)) | None => {}
             }
-            if self.is_index_failed {
+            if self.shared.is_index_damaged() {
+                // Whoever found that out has told it.
+                self.is_index_failed = true;
+            } else if self.is_index_failed {
                 tracing::error!("the index is in doubt; the store is unavailable until it has made it anew");
+            }
+            if self.is_index_failed {
                 self.shared.set_available(false);
                 if let Some(end) = self.reopen_until_it_works() {
                     return end;
@@ -319,6 +324,10 @@ impl Committer {
     fn reopen(&mut self) -> Result<(), ReplayError> {
         self.log.reopen()?;
         if self.is_index_failed {
+            // All that is in the log now was synced: none of it may pass for an unfinished write.
+            if let Err(error) = self.shared.segments.manifest.note_synced(self.log.end()) {
+                tracing::warn!(%error, "cannot note the end of the log");
+            }
             let old = self.shared.replace_index(None);
             index::delete(old, &self.index_dir);
             // Attempts that failed must not fill the disk.

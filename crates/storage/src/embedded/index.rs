@@ -22,8 +22,8 @@ use keeper::Keeper;
 use tree::Tree;
 
 use super::merge::Changes;
-use super::shared::is_shortage;
 use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
+use super::shared::is_shortage;
 use crate::Part;
 
 /// Why the index cannot answer.

@@ -17,6 +17,9 @@ use super::tests::faults::{self, Fault};
 /// Blobs up to this size are copied into the buffer of the group; larger ones are written from where they are.
 const COPY_MAX: usize = 16 * 1024;
 
+/// Bytes that are written again at once.
+const AGAIN_BYTES: usize = 1024 * 1024;
+
 /// Room that a store has which takes mail: several times what most messages need.
 pub(super) const ENOUGH_BYTES: u32 = 1024 * 1024;
 
@@ -77,7 +80,15 @@ struct Group {
 impl Log {
     /// Goes on at the end of a segment, which is cut to `end`; an `end` within the header starts the segment anew,
     /// behind this commit sequence.
-    pub(super) fn open(dir: &Path, segment: u32, end: u64, segment_bytes: u64, sequence: u64) -> io::Result<Self> {
+    ///
+    /// What lies behind `synced` is made durable again, as nobody knows whether it is.
+    pub(super) fn open(
+        dir: &Path,
+        segment: u32,
+        (synced, end): (u64, u64),
+        segment_bytes: u64,
+        sequence: u64,
+    ) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -93,7 +104,7 @@ impl Log {
         };
         let end = end.max(FILE_HEADER as u64);
         file.set_len(end)?;
-        write_last_block_again(&file, end)?;
+        write_again(&file, synced, end)?;
         file.sync_all()?;
         sync_dir(dir)?;
         Ok(Self {
@@ -115,7 +126,8 @@ impl Log {
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Reopen)?;
         let sequence = self.header.sequence;
-        let reopened = Self::open(&self.dir, self.segment, self.synced, self.segment_bytes, sequence)?;
+        let known = (self.synced, self.synced);
+        let reopened = Self::open(&self.dir, self.segment, known, self.segment_bytes, sequence)?;
         let is_full = self.is_full;
         *self = Self { is_full, ..reopened };
         Ok(())
@@ -236,7 +248,7 @@ impl Log {
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Roll)?;
         let next = self.segment + 1;
-        match Self::open(&self.dir, next, 0, self.segment_bytes, sequence) {
+        match Self::open(&self.dir, next, (0, 0), self.segment_bytes, sequence) {
             Ok(log) => {
                 *self = log;
                 Ok(())
@@ -277,15 +289,23 @@ fn is_for_want_of_room(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Writes the block again in which the file ends.
+/// Writes what lies between these offsets again, and the rest of the block in which it begins.
 ///
 /// The system counts what a failed sync could not write as written: the next sync would skip it and succeed.
-/// Of what was acknowledged only this block can be among it, because the group behind it began there.
-fn write_last_block_again(file: &File, end: u64) -> io::Result<()> {
-    let len = end % file.metadata()?.blksize().max(4096);
-    let mut bytes = vec![0; usize::try_from(len).expect("blocks are far below 4 GiB")];
-    file.read_exact_at(&mut bytes, end - len)?;
-    file.write_all_at(&bytes, end - len)
+/// So nothing is believed of that sync, nor of one that a process which is gone may have seen fail. Of what was
+/// acknowledged before, only the first block can be among it, because the group behind it began there.
+fn write_again(file: &File, from: u64, end: u64) -> io::Result<()> {
+    let mut at = from.min(end);
+    at -= at % file.metadata()?.blksize().max(4096);
+    let mut bytes = vec![0; AGAIN_BYTES];
+    while at < end {
+        let len = (end - at).min(AGAIN_BYTES as u64);
+        let chunk = &mut bytes[..usize::try_from(len).expect("chunks are small")];
+        file.read_exact_at(chunk, at)?;
+        file.write_all_at(chunk, at)?;
+        at += len;
+    }
+    Ok(())
 }
 
 /// Writes the header of a segment without records.

@@ -204,7 +204,8 @@ pub(super) fn open(config: &EmbeddedConfig, lock: File) -> Result<Opened, OpenEr
     let (index, index_dir, end, rebuilt) = open_index(&config.path, &manifest)?;
     check_stamp(config, stored.as_ref(), &index)?;
     let sequence = index.meta().map_err(|error| failed(error.into()))?.last_sequence;
-    let log = Log::open(&segments, end.segment, end.offset, config.segment_bytes, sequence).map_err(usable)?;
+    let known = (manifest.synced_bytes(end.segment), end.offset);
+    let log = Log::open(&segments, end.segment, known, config.segment_bytes, sequence).map_err(usable)?;
     manifest.note_synced(log.end()).map_err(usable)?;
     let ledger = Ledger::new(config.bound());
     ledger.load(&segments, &index).map_err(failed)?;
@@ -380,6 +381,8 @@ fn open_at(path: &Path, manifest: &Manifest, dir: &Path) -> Result<(Index, End),
     marker::opened(path, dir)?;
     let index = Index::open(dir)?;
     let end = replay(&index, manifest)?;
+    // The rows that a start needs can be read: otherwise a damaged index would keep it from starting.
+    Ledger::new(Bound::Double { slack: 0 }).load(manifest.dir(), &index)?;
     Ok((index, end))
 }
 

@@ -3,11 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use tokio::sync::Semaphore;
+use rustix::io::Errno;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::cache::InboxCache;
+use super::commit::Message;
 use super::decide::Round;
 use super::index::{Index, IndexError};
 use super::ledger::Ledger;
@@ -36,6 +38,8 @@ pub(super) struct Shared {
     index: RwLock<Option<Arc<Index>>>,
     /// How often another index was put in its place.
     index_changes: AtomicU64,
+    /// Where the committer is told that the index is damaged.
+    queue: OnceLock<mpsc::WeakSender<Message>>,
     is_available: AtomicBool,
     lane: Semaphore,
 }
@@ -51,6 +55,7 @@ impl Shared {
             gate: RwLock::new(()),
             index: RwLock::new(Some(Arc::new(index))),
             index_changes: AtomicU64::new(0),
+            queue: OnceLock::new(),
             is_available: AtomicBool::new(true),
             lane: Semaphore::new(LANE),
         }
@@ -66,7 +71,23 @@ impl Shared {
     pub(super) fn replace_index(&self, index: Option<Index>) -> Option<Arc<Index>> {
         let mut place = self.index.write().unwrap_or_else(PoisonError::into_inner);
         self.index_changes.fetch_add(1, Ordering::AcqRel);
+        if let (Some(index), Some(queue)) = (&index, self.queue.get()) {
+            watch(index, queue);
+        }
         std::mem::replace(&mut place, index.map(Arc::new))
+    }
+
+    /// Wakes the committer whenever it turns out that the index is damaged.
+    pub(super) fn wake_on_damage(&self, queue: mpsc::WeakSender<Message>) {
+        if let Ok(index) = self.index() {
+            watch(&index, &queue);
+        }
+        let _ = self.queue.set(queue);
+    }
+
+    /// Whether there is an index that must be made anew.
+    pub(super) fn is_index_damaged(&self) -> bool {
+        self.index().is_ok_and(|index| index.is_damaged())
     }
 
     /// How often the index was replaced: what was found out about another one need not hold for this one.
@@ -85,7 +106,7 @@ impl Shared {
     }
 
     pub(super) fn is_available(&self) -> bool {
-        self.is_available.load(Ordering::Acquire)
+        self.is_available.load(Ordering::Acquire) && !self.is_index_damaged()
     }
 
     pub(super) fn set_available(&self, is_available: bool) {
@@ -110,14 +131,44 @@ impl Shared {
     }
 }
 
+/// Has the committer look at an index that turns out to be damaged, which it does after every message.
+fn watch(index: &Index, queue: &mpsc::WeakSender<Message>) {
+    let queue = queue.clone();
+    index.on_damage(move || {
+        if let Some(queue) = queue.upgrade() {
+            // A full queue wakes it as well.
+            let _ = queue.try_send(Message::Upkeep(Box::new(|_| ())));
+        }
+    });
+}
+
 /// Where the segments of a store lie.
 pub(super) fn segments_dir(dir: &Path) -> PathBuf {
     dir.join("segments")
 }
 
+/// Whether the system lacks something that has nothing to do with the file.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    let shortages = [
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOMEM,
+        Errno::NOSPC,
+        Errno::DQUOT,
+        Errno::ROFS,
+        Errno::AGAIN,
+        Errno::INTR,
+    ];
+    errno.is_some_and(|errno| shortages.contains(&errno))
+}
+
 impl From<IndexError> for ReadError {
     fn from(error: IndexError) -> Self {
-        tracing::error!(%error, "cannot read the index of the store");
+        // Damage is told once, by whoever finds it.
+        if !error.is_damage() {
+            tracing::error!(%error, "cannot read the index of the store");
+        }
         Unavailable.into()
     }
 }

@@ -5,6 +5,7 @@ mod concurrent;
 mod damage;
 mod end_of_log;
 pub(super) mod faults;
+mod index_damage;
 mod model;
 mod obstacles;
 mod opening;

@@ -2,13 +2,12 @@
 
 use std::io;
 
-use rustix::io::Errno;
-
 use super::super::index::IndexError;
 use super::super::ledger::Aside;
 use super::super::replay::ReplayError;
 use super::super::rows::BlobAt;
 use super::super::segments::SegmentError;
+use super::super::shared::is_shortage;
 use crate::{ReadError, Unavailable};
 
 /// Why a segment was not compacted.
@@ -90,24 +89,10 @@ impl Stopped {
     }
 }
 
-/// Whether the system lacks something that has nothing to do with the file.
-fn is_shortage(error: &io::Error) -> bool {
-    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-    let shortages = [
-        Errno::MFILE,
-        Errno::NFILE,
-        Errno::NOMEM,
-        Errno::NOSPC,
-        Errno::DQUOT,
-        Errno::ROFS,
-        Errno::AGAIN,
-        Errno::INTR,
-    ];
-    errno.is_some_and(|errno| shortages.contains(&errno))
-}
-
 #[cfg(test)]
 mod tests {
+    use rustix::io::Errno;
+
     use super::*;
 
     #[test]

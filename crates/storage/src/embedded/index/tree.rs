@@ -15,6 +15,7 @@ use lsm_tree::config::PinningPolicy;
 use lsm_tree::{AbstractTree, AnyTree, Cache, Config, DescriptorTable, Guard, SequenceNumberCounter, Slice};
 
 use super::super::merge::Changes;
+use super::health::Health;
 use super::{IndexError, Row};
 
 /// Memory for blocks of files.
@@ -24,11 +25,13 @@ const OPEN_FILES: usize = 64;
 /// Bytes of changes after which a table is written; in memory it takes about three times as much.
 const TABLE_BYTES: u64 = 4 * 1024 * 1024;
 /// Tables that wait to be written while changes go on; more, and who changes helps.
-const WAITING_TABLES: usize = 1;
+///
+/// With the one that changes go to that is about 50 MiB of memory at most, while the disk is slow.
+const WAITING_TABLES: usize = 3;
 /// Files that are merged at once into the next level.
 const MERGED_FILES: u8 = 4;
-/// Files that wait to be merged; more, and who changes helps.
-const WAITING_FILES: usize = 12;
+/// Files that wait to be merged; more, and who changes helps: only far behind, as that takes long.
+const WAITING_FILES: usize = 24;
 /// Bytes of a merged file. Four of them are the first level, each further level is ten times as large.
 const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -48,6 +51,7 @@ pub(super) struct Tree {
     merging: Mutex<()>,
     /// Bytes of changes after which a table is written.
     table_bytes: u64,
+    health: Arc<Health>,
 }
 
 impl std::fmt::Debug for Tree {
@@ -72,8 +76,7 @@ impl Tree {
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_FILES))))
             .index_block_partitioning_policy(PinningPolicy::all(true))
             .filter_block_partitioning_policy(PinningPolicy::all(true));
-        // It asserts on some damaged files instead of returning an error.
-        let tree = catch_unwind(AssertUnwindSafe(|| config.open())).map_err(|_| IndexError::Panicked)??;
+        let tree = guarded(|| config.open())?;
         let first = tree.get_highest_seqno().map_or(1, |highest| highest + 1);
         next.fetch_max(first);
         Ok(Self {
@@ -84,13 +87,20 @@ impl Tree {
             writing: Mutex::default(),
             merging: Mutex::default(),
             table_bytes,
+            health: Arc::default(),
         })
+    }
+
+    /// What was found out about its files.
+    pub(super) fn health(&self) -> &Health {
+        &self.health
     }
 
     /// The value at a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Slice>, IndexError> {
         let _snapshot = self.snapshots.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.lsm.get(key, self.visible.load(Ordering::Acquire))?)
+        let read = || self.lsm.get(key, self.visible.load(Ordering::Acquire));
+        self.health.check(guarded(read))
     }
 
     /// The rows within a range of keys as they are now, from either end.
@@ -108,7 +118,8 @@ impl Tree {
             };
             self.lsm.range(keys, self.visible.load(Ordering::Acquire), None)
         };
-        rows.map(|row| row.into_inner().map_err(IndexError::from))
+        let health = Arc::clone(&self.health);
+        rows.map(move |row| health.check(guarded(|| row.into_inner())))
     }
 
     /// Makes changes visible in one step. Says whether there is something to tidy.
@@ -156,7 +167,8 @@ impl Tree {
         let strategy = Arc::new(strategy);
         loop {
             let before = self.lsm.current_version().id();
-            self.lsm.compact(strategy.clone(), self.seen_by_all())?;
+            let merged = guarded(|| self.lsm.compact(strategy.clone(), self.seen_by_all()));
+            self.health.check(merged)?;
             if self.lsm.current_version().id() == before {
                 return Ok(());
             }
@@ -168,7 +180,8 @@ impl Tree {
     /// Writes the tables that were set aside; files may be merged meanwhile.
     fn write_tables(&self) -> Result<(), IndexError> {
         let lock = self.lsm.get_flush_lock();
-        if self.lsm.flush(&lock, self.seen_by_all())?.is_some() {
+        let written = guarded(|| self.lsm.flush(&lock, self.seen_by_all()));
+        if self.health.check(written)?.is_some() {
             self.show();
         }
         Ok(())
@@ -201,6 +214,11 @@ impl Tree {
             tracing::warn!(%error, "cannot delete old files of the index");
         }
     }
+}
+
+/// What the tree does; it asserts on some damaged files instead of returning an error.
+fn guarded<T>(act: impl FnOnce() -> lsm_tree::Result<T>) -> Result<T, IndexError> {
+    Ok(catch_unwind(AssertUnwindSafe(act)).map_err(|_| IndexError::Panicked)??)
 }
 
 #[cfg(test)]
