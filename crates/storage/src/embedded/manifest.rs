@@ -169,13 +169,18 @@ impl Manifest {
     }
 
     /// Notes durably that a segment is deleted on purpose: to be called before it is.
-    pub(super) fn note_gone(&self, segment: u32) -> io::Result<()> {
+    ///
+    /// `end` is up to where the log is synced: what was moved out of the segment lies before it. So a copy of the
+    /// directory whose files are older than its manifest is missing something, and is not opened without it.
+    pub(super) fn note_gone(&self, segment: u32, end: Option<(u32, u64)>) -> io::Result<()> {
         let mut known = self.lock();
         if known.is_gone(segment) {
             return Ok(());
         }
         let mut next = known.clone();
         next.add_gone(segment);
+        let end = end.filter(|(_, bytes)| *bytes > FILE_HEADER as u64);
+        next.synced = known.synced.max(end.unwrap_or_default());
         next.accepted.retain(|(damaged, _)| *damaged != segment);
         match next.write(&self.dir) {
             Ok(()) => self.tidy()?,
@@ -314,6 +319,26 @@ mod tests {
             let runs = expected.iter().filter(|number| !expected.contains(&(**number + 1))).count();
             prop_assert_eq!(known.gone.len(), runs);
             prop_assert_eq!(Known::parse(known.text().as_bytes()), Some(known));
+        }
+    }
+
+    #[test]
+    fn what_is_gone_is_noted_with_the_end_that_its_records_were_moved_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = Manifest::open(dir.path()).unwrap();
+        let header = FILE_HEADER as u64;
+        let cases = [
+            (1, Some((4, 5_000)), (4, 5_000)),
+            (2, Some((4, 4_000)), (4, 5_000)),
+            (3, Some((5, header)), (4, 5_000)),
+            (5, None, (4, 5_000)),
+            (6, Some((7, header + 1)), (7, header + 1)),
+        ];
+        for (gone, end, synced) in cases {
+            manifest.note_gone(gone, end).unwrap();
+            let read = Manifest::read(dir.path()).unwrap();
+            assert!(read.is_gone(gone), "{gone}");
+            assert_eq!(read.synced(), synced, "{gone}");
         }
     }
 

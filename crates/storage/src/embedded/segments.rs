@@ -77,7 +77,7 @@ impl Segments {
         if !may_go() {
             return Ok(false);
         }
-        self.manifest.note_gone(segment)?;
+        self.manifest.note_gone(segment, self.ledger.end())?;
         #[cfg(test)]
         faults::inject(&self.dir, Fault::Delete(segment))?;
         fs::remove_file(segment_path(&self.dir, segment))?;
