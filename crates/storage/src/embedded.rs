@@ -8,7 +8,8 @@
 //! What can go wrong with the files, and what comes of it:
 //!
 //! - an unfinished write at the end of the last segment is cut off at the next open; a last group that was spoiled since looks the same;
-//! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew;
+//! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew, also while
+//!   the store is open, by whoever meets the damage;
 //! - any other record whose head cannot be read stops an open that has to read it with [`OpenError::Damaged`], as mail
 //!   or a deletion would be missing, until [`Embedded::accept_damage`] has it passed by; and so does a spoiled last group
 //!   if it was there when the store was last opened or closed;

@@ -20,7 +20,7 @@ impl Keeper {
         let run = move || {
             while heard.recv().is_ok() {
                 if let Err(error) = tree.tidy() {
-                    // The committer meets it again when it has to help, and then makes the index anew.
+                    // Damage has woken the committer; anything else it meets again when it has to help. Then it makes the index anew.
                     tracing::warn!(%error, "cannot write the files of the index");
                 }
             }
