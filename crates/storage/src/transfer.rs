@@ -4,7 +4,7 @@
 //! them: nothing of how a backend keeps them. Sealed parts move as they are. What expires is not in it, nor what only
 //! matters for minutes (idempotency keys) or tells of what is gone (the sequences of deleted emails).
 //!
-//! Modules, in reading order: [`format`], [`export`], [`import`].
+//! Modules, in reading order: [`mod@format`], [`mod@export`], [`mod@import`].
 
 pub mod export;
 pub mod format;

@@ -12,9 +12,9 @@
 //! | 4 | length | of the content |
 //! | 4 | check of the length | CRC-32 of the entry's number (8 bytes, from 0) and the length |
 //! | 4 | check of the content | CRC-32 of the entry's number and the content |
-//! | length | content | a postcard [`Entry`] |
+//! | length | content | a postcard `Entry` |
 //!
-//! The first entry is [`Entry::Begin`], the last [`Entry::End`]; the emails of an inbox follow it, in the order in which
+//! The first entry is `Entry::Begin`, the last `Entry::End`; the emails of an inbox follow it, in the order in which
 //! they were committed. A checksum fits in its place only, so entries cannot be lost, doubled or exchanged unseen.
 
 use std::io::{self, Read, Write};
