@@ -1,5 +1,6 @@
 //! The commands of `server store`: what an operator does between two runs of the server.
 
+mod damage;
 mod places;
 
 use std::fs;

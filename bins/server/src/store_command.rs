@@ -68,7 +68,10 @@ fn execute(
     let mut outcome = Outcome::Done;
     match command {
         StoreCommand::Verify => outcome = commands::verify(&path, &surroundings.scratch, console)?,
-        StoreCommand::Rebuild => commands::rebuild(&path, console)?,
+        StoreCommand::Rebuild {
+            accepts_damage: false, ..
+        } => commands::rebuild(&path, console)?,
+        StoreCommand::Rebuild { is_confirmed, .. } => commands::rebuild_damaged(&path, *is_confirmed, console)?,
         StoreCommand::Reset { is_confirmed } => commands::reset(&settings.data_path, &path, *is_confirmed, console)?,
         StoreCommand::Stats { as_json } => report::stats(&path, *as_json, console)?,
         StoreCommand::Export { file, damaged } => {

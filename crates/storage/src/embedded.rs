@@ -11,7 +11,7 @@
 //! - an index that is missing, damaged, ahead of the log, or may have lost pages in a power cut, is made anew, also while
 //!   the store is open, by whoever meets the damage;
 //! - any other record whose head cannot be read stops an open that has to read it with [`OpenError::Damaged`], as mail
-//!   or a deletion would be missing, until [`Embedded::accept_damage`] has it passed by; and so does a spoiled last group
+//!   or a deletion would be missing, until [`HeldStore::accept_damage`] has it passed by; and so does a spoiled last group
 //!   if it was there when the store was last opened or closed;
 //! - a segment file that is missing, but was not deleted on purpose, stops the open with [`OpenError::Missing`];
 //! - a part that does not match its checksum is [`ReadError::Damaged`] when it is read, and harms nothing else, but its
@@ -62,7 +62,6 @@ mod tests;
 
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -156,18 +155,6 @@ impl Embedded {
             committer: Some(committer),
             recovery: opened.recovery,
         })
-    }
-
-    /// Has all later starts pass by the damage that keeps a store from opening with [`OpenError::Damaged`].
-    ///
-    /// What cannot be read is lost, and nobody can tell what it was: if it was a deletion, what was deleted comes
-    /// back; if it was an inbox, its mail is gone when the index is made anew. Gives back what is damaged.
-    ///
-    /// # Errors
-    /// See [`OpenError`]; [`OpenError::Damaged`] if the header of the last segment is damaged, which nothing helps.
-    pub fn accept_damage(path: &Path) -> Result<Vec<Accepted>, OpenError> {
-        let _lock = open::lock_directory(path)?;
-        open::accept_damage(path)
     }
 
     /// What opening had to do.

@@ -232,8 +232,14 @@ mod tests {
     #[test]
     fn every_command_of_the_store_is_read() {
         let file = || "f".into();
+        let rebuild = |accepts_damage, is_confirmed| StoreCommand::Rebuild {
+            accepts_damage,
+            is_confirmed,
+        };
         for (words, expected) in [
-            (vec!["rebuild"], StoreCommand::Rebuild),
+            (vec!["rebuild"], rebuild(false, false)),
+            (vec!["rebuild", "--accept-damage"], rebuild(true, false)),
+            (vec!["rebuild", "--accept-damage", "--yes"], rebuild(true, true)),
             (vec!["reset"], StoreCommand::Reset { is_confirmed: false }),
             (vec!["reset", "--yes"], StoreCommand::Reset { is_confirmed: true }),
             (vec!["stats"], StoreCommand::Stats { as_json: false }),

@@ -10,6 +10,7 @@ pub const NAME: &str = "store";
 
 const FILE: &str = "FILE";
 const YES: &str = "yes";
+const ACCEPT_DAMAGE: &str = "accept-damage";
 const JSON: &str = "json";
 const SKIP_DAMAGED: &str = "skip-damaged";
 
@@ -19,7 +20,12 @@ pub enum StoreCommand {
     /// Read every byte, compare index and log.
     Verify,
     /// Make the index anew.
-    Rebuild,
+    Rebuild {
+        /// Whether what cannot be read in the log is given up.
+        accepts_damage: bool,
+        /// Whether the command line says that this is meant.
+        is_confirmed: bool,
+    },
     /// Remove all inboxes and mail.
     Reset {
         /// Whether the command line says that this is meant.
@@ -56,13 +62,20 @@ pub fn command() -> Command {
             "verify",
             "Read every byte of the store and compare index and log; changes nothing, tells what it finds",
         ))
-        .subcommand(sub("rebuild", "Make the index anew from the log"))
+        .subcommand(
+            sub("rebuild", "Make the index anew from the log")
+                .arg(switch(
+                    ACCEPT_DAMAGE,
+                    "Give up for good what cannot be read in the log, be it mail, a deletion or an inbox",
+                ))
+                .arg(confirmation().requires(ACCEPT_DAMAGE)),
+        )
         .subcommand(
             sub(
                 "reset",
                 "Remove all inboxes and mail; the API key and the other keys stay",
             )
-            .arg(switch(YES, "Do not ask, as where there is no terminal")),
+            .arg(confirmation()),
         )
         .subcommand(sub("stats", "Count inboxes, emails and bytes").arg(switch(JSON, "Print JSON instead of text")))
         .subcommand(
@@ -86,6 +99,10 @@ fn switch(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
+fn confirmation() -> Arg {
+    switch(YES, "Do not ask, as where there is no terminal")
+}
+
 fn file(help: &'static str) -> Arg {
     Arg::new(FILE)
         .required(true)
@@ -99,7 +116,10 @@ pub fn read(matches: &ArgMatches) -> StoreCommand {
     let path = || given.get_one::<PathBuf>(FILE).cloned().expect("clap demands a file");
     match name {
         "verify" => StoreCommand::Verify,
-        "rebuild" => StoreCommand::Rebuild,
+        "rebuild" => StoreCommand::Rebuild {
+            accepts_damage: given.get_flag(ACCEPT_DAMAGE),
+            is_confirmed: given.get_flag(YES),
+        },
         "reset" => StoreCommand::Reset {
             is_confirmed: given.get_flag(YES),
         },

@@ -16,9 +16,11 @@ pub enum StoreCommandError {
     /// The store cannot be used.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// A reset that nobody has confirmed.
-    #[error("nothing was removed: {reason}")]
+    /// What cannot be undone, and nobody has confirmed.
+    #[error("nothing was {undone}: {reason}")]
     Unconfirmed {
+        /// What would have been done.
+        undone: &'static str,
         /// What to do about it.
         reason: &'static str,
     },

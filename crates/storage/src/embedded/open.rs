@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
-use super::judge::{self, Accepted};
 use super::ledger::{Bound, Ledger};
 use super::lock;
 use super::log::{Log, segment_numbers, sync_dir};
@@ -128,7 +127,11 @@ pub enum OpenError {
         ours: String,
     },
     /// Mail that was acknowledged cannot be read.
-    #[error("the store in {} is damaged: segment {segment} cannot be read at byte {offset}", path.display())]
+    #[error(
+        "the store in {} is damaged: segment {segment} cannot be read at byte {offset}; \
+         `server store rebuild --accept-damage` gives up what cannot be read (docs/STORE.md)",
+        path.display()
+    )]
     Damaged {
         /// The directory.
         path: PathBuf,
@@ -355,17 +358,6 @@ fn open_index(path: &Path, manifest: &Manifest) -> Result<(Index, PathBuf, End, 
     let dir = marker::create(path, &mut last).map_err(usable)?;
     let (index, end) = open_at(path, manifest, &dir).map_err(failed)?;
     Ok((index, dir, end, true))
-}
-
-/// Notes the damage of a store that the caller has locked, see [`super::Embedded::accept_damage`].
-pub(super) fn accept_damage(path: &Path) -> Result<Vec<Accepted>, OpenError> {
-    check_format(path)?;
-    let accept = || {
-        let manifest = Manifest::read(&segments_dir(path))?;
-        manifest.trim()?;
-        judge::accept_damage(&manifest)
-    };
-    accept().map_err(|error| replay_error(path, error))
 }
 
 /// The index of a store that the caller holds, at the end of the log, and its directory.

@@ -12,6 +12,7 @@ use restante_model::{InboxKey, Timestamp};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
+use super::judge::{self, Accepted};
 use super::log::{segment_numbers, segment_path};
 use super::manifest::Manifest;
 use super::open::{self, EmbeddedConfig, OpenError, not_usable};
@@ -36,6 +37,18 @@ pub enum ToolError {
     /// The store cannot be opened, or is in use.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// Damage that cannot be given up: nothing can be read of the last segment, nor written behind it.
+    #[error(
+        "nothing was given up: segment {segment} of the store in {} has no header, and it is the last; only a backup \
+         helps, or `server store reset`, which removes all mail",
+        path.display()
+    )]
+    Headless {
+        /// The directory.
+        path: PathBuf,
+        /// The number of the segment file.
+        segment: u32,
+    },
     /// The directory for temporary files cannot be used.
     #[error("the directory for temporary files, {} (TMPDIR), cannot be used: {reason}", path.display())]
     Scratch {
@@ -135,6 +148,29 @@ impl HeldStore {
                 path: scratch.to_owned(),
                 reason,
             },
+        })
+    }
+
+    /// Has all later starts pass by the damage that keeps a store from opening with [`OpenError::Damaged`].
+    ///
+    /// What cannot be read is lost, and nobody can tell what it was: if it was a deletion, what was deleted comes
+    /// back; if it was an inbox, its mail is gone when the index is made anew. Gives back all that is damaged, also
+    /// what was accepted before.
+    ///
+    /// # Errors
+    /// [`ToolError::Headless`], and what else keeps the log from being read.
+    pub fn accept_damage(&self) -> Result<Vec<Accepted>, ToolError> {
+        let accept = || {
+            let manifest = Manifest::read(&segments_dir(&self.path))?;
+            manifest.trim()?;
+            judge::accept_damage(&manifest)
+        };
+        accept().map_err(|error| match error {
+            ReplayError::Damaged { segment, .. } => {
+                let path = self.path.clone();
+                ToolError::Headless { path, segment }
+            }
+            error => self.failed(error),
         })
     }
 

@@ -34,6 +34,11 @@ pub enum Problem {
         /// How many.
         bytes: u64,
     },
+    /// So many bytes of the log are no records, and somebody has accepted that: starts pass them by.
+    GivenUp {
+        /// How many.
+        bytes: u64,
+    },
     /// So many bytes at the end of the log were written but not finished: the next start cuts them off.
     Unfinished {
         /// How many.
@@ -66,7 +71,7 @@ impl Problem {
     pub fn is_wrong(&self) -> bool {
         !matches!(
             self,
-            Self::Unfinished { .. } | Self::IndexNotBelieved | Self::DeadDamaged
+            Self::GivenUp { .. } | Self::Unfinished { .. } | Self::IndexNotBelieved | Self::DeadDamaged
         )
     }
 }
@@ -77,6 +82,7 @@ impl fmt::Display for Problem {
             Self::FileMissing(file) => write!(f, "{} is missing", file.display()),
             Self::FileUnreadable(file) => write!(f, "{} is damaged: nothing in it can be read", file.display()),
             Self::Unreadable { bytes } => write!(f, "{bytes} bytes cannot be read"),
+            Self::GivenUp { bytes } => write!(f, "note: {bytes} bytes cannot be read, and were given up"),
             Self::Unfinished { bytes } => {
                 write!(
                     f,

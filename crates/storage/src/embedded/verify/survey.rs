@@ -26,6 +26,8 @@ pub(super) struct Files {
     all: Vec<SegmentFile>,
     /// Up to here the log was synced once.
     synced: (u32, u64),
+    /// What says which damage was accepted; none if it cannot be read.
+    manifest: Option<Manifest>,
 }
 
 /// Reads the manifest, which is there if there are segments; unlike a start, this makes none.
@@ -89,13 +91,21 @@ impl Files {
         }
         for file in files.iter().filter(|file| file.header.is_none()) {
             let path = segment_path(dir, file.segment);
-            tell(Finding::of(Problem::FileUnreadable(path)).at(file.segment, 0));
+            let is_sealed = files.last().is_some_and(|last| last.segment != file.segment);
+            let is_accepted = |manifest: &Manifest| manifest.is_accepted(file.segment, 0);
+            let problem = if is_sealed && manifest.as_ref().is_some_and(is_accepted) {
+                Problem::GivenUp { bytes: file.len }
+            } else {
+                Problem::FileUnreadable(path)
+            };
+            tell(Finding::of(problem).at(file.segment, 0));
         }
         let dir = dir.to_owned();
         Ok(Self {
             dir,
             all: files,
             synced,
+            manifest,
         })
     }
 
@@ -121,6 +131,16 @@ impl Files {
     fn lost_bytes(&self, file: &SegmentFile) -> Option<u64> {
         let (segment, synced) = self.synced;
         (segment == file.segment && synced > file.len).then(|| synced - file.len)
+    }
+
+    /// What bytes are that are no records.
+    fn unreadable(&self, file: &SegmentFile, from: u64, bytes: u64) -> Problem {
+        let is_accepted = |manifest: &Manifest| manifest.is_accepted(file.segment, from);
+        if self.manifest.as_ref().is_some_and(is_accepted) {
+            Problem::GivenUp { bytes }
+        } else {
+            Problem::Unreadable { bytes }
+        }
     }
 
     fn numbers(&self) -> Vec<u32> {
@@ -183,7 +203,7 @@ impl Survey<'_> {
             }
             Walked::Gap(from, until) => {
                 let bytes = until - from;
-                tell(Finding::of(Problem::Unreadable { bytes }).at(file.segment, from));
+                tell(Finding::of(self.files.unreadable(file, from, bytes)).at(file.segment, from));
             }
             Walked::Call(call) => {
                 let is_spoiled = call.iter().any(|found| !found.spoiled.is_empty());
