@@ -42,6 +42,7 @@
 //! - `payload`: the JSON form, written and strictly read.
 //! - `open`: verify, then open.
 //! - `payload_key`: the AES key of one payload.
+//! - `at_rest`: what the server keeps for itself.
 //! - [`base64url`] and [`digest`]: what the other crates need of the same primitives.
 //!
 //! # Invariants
@@ -52,6 +53,7 @@
 //! - The text of every [`OpenError`] is the same; only the type tells the stages apart.
 //! - Secret keys, shared secrets, derived keys and plaintexts are wiped when dropped, and their `Debug` shows nothing.
 
+mod at_rest;
 pub mod base64url;
 #[cfg(test)]
 mod differential_tests;
@@ -69,6 +71,7 @@ mod transcript;
 #[cfg(test)]
 mod wycheproof_tests;
 
+pub use at_rest::AtRestKey;
 pub use kem::{DecapsulationKey, EncapsulationKey};
 pub use key_error::KeyError;
 pub use open::{OpenError, Plaintext, VerifiedPayload};

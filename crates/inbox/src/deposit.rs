@@ -203,6 +203,7 @@ impl Inboxes {
             AcceptError::Gone => DepositError::Gone,
             AcceptError::TooLarge => DepositError::BeyondStorage,
             AcceptError::NoRoom => DepositError::NoRoom,
+            AcceptError::EventWanted => DepositError::Unavailable,
             AcceptError::Unavailable(_) => {
                 self.shared.is_unsure.store(true, Ordering::Release);
                 DepositError::Unavailable

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use restante_envelope::EncapsulationKey;
-use restante_envelope::digest::sha256;
+use restante_envelope::digest::{random_bytes, sha256};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::{ContextV7, Uuid};
 
-use crate::{InboxAddress, Timestamp};
+use crate::{EventType, InboxAddress, RemovalReason, Timestamp};
 
 /// The public name of an inbox in the API: 32 bytes, shown as 43 base64url characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,14 +102,8 @@ impl FromStr for EmailId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = IdError {
-            expected: "msg_ and 32 lowercase hex digits",
-        };
-        let hex = text.strip_prefix(EMAIL_PREFIX).ok_or(error)?;
-        if hex.len() != 32 || hex.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(error);
-        }
-        Ok(Self(u128::from_str_radix(hex, 16).map_err(|_| error)?.to_be_bytes()))
+        let expected = "msg_ and 32 lowercase hex digits";
+        parse_hex(EMAIL_PREFIX, text).map(Self).ok_or(IdError { expected })
     }
 }
 
@@ -129,7 +123,95 @@ macro_rules! serde_as_text {
     )+};
 }
 
-serde_as_text!(InboxHash, EmailId);
+serde_as_text!(InboxHash, EmailId, WebhookId, EventId, DeliveryId);
+
+macro_rules! prefixed_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; 16]);
+
+        impl $name {
+            /// Takes 16 bytes that were an id before.
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(bytes)
+            }
+
+            /// The 16 bytes.
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), Uuid::from_bytes(self.0).simple())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                let expected = concat!($prefix, " and 32 lowercase hex digits");
+                parse_hex($prefix, text).map(Self).ok_or(IdError { expected })
+            }
+        }
+    };
+}
+
+prefixed_id! {
+    /// The id of a webhook: random; shown as `whk_` and 32 lowercase hex digits.
+    WebhookId, "whk_"
+}
+
+prefixed_id! {
+    /// The id of an event: derived, so that the same event always has the same; shown as `evt_` and 32 lowercase hex
+    /// digits.
+    EventId, "evt_"
+}
+
+prefixed_id! {
+    /// The id of what one webhook gets of one event, the same at every attempt; shown as `dlv_` and 32 lowercase hex
+    /// digits.
+    DeliveryId, "dlv_"
+}
+
+impl WebhookId {
+    /// A new id.
+    pub fn random() -> Self {
+        Self(random_bytes())
+    }
+}
+
+impl EventId {
+    /// The id of what happened to an email: the first 16 bytes of SHA-256 of the email's id, the type and, of a removal,
+    /// the reason, each as on the wire (decisions, section 7).
+    pub fn of(email: EmailId, event: EventType, reason: Option<RemovalReason>) -> Self {
+        let reason = reason.map_or("", RemovalReason::as_str);
+        Self(first_half(sha256(format!("{email}{event}{reason}").as_bytes())))
+    }
+}
+
+impl DeliveryId {
+    /// The id of the delivery of an event to a webhook: the first 16 bytes of SHA-256 of both ids, as on the wire.
+    pub fn of(event: EventId, webhook: WebhookId) -> Self {
+        Self(first_half(sha256(format!("{event}{webhook}").as_bytes())))
+    }
+}
+
+fn first_half(digest: [u8; 32]) -> [u8; 16] {
+    *digest.first_chunk().expect("16 are fewer than 32")
+}
+
+/// The 16 bytes that a prefix and 32 lowercase hex digits stand for.
+fn parse_hex(prefix: &str, text: &str) -> Option<[u8; 16]> {
+    let hex = text.strip_prefix(prefix)?;
+    if hex.len() != 32 || hex.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    u128::from_str_radix(hex, 16).ok().map(u128::to_be_bytes)
+}
 
 /// One life of an inbox: new each time that an address is taken, never reused.
 ///
@@ -180,6 +262,26 @@ mod tests {
         ] {
             assert!(text.parse::<EmailId>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn ids_of_events_and_deliveries_are_derived() {
+        let email: EmailId = "msg_0123456789abcdef0123456789abcdef".parse().unwrap();
+        let received = EventId::of(email, EventType::EmailReceived, None);
+        let digest = sha256(b"msg_0123456789abcdef0123456789abcdefemail.received");
+        assert_eq!(received.as_bytes()[..], digest[..16]);
+        let deleted = EventId::of(email, EventType::EmailDeleted, Some(RemovalReason::Ttl));
+        let digest = sha256(b"msg_0123456789abcdef0123456789abcdefemail.deletedttl");
+        assert_eq!(deleted.as_bytes()[..], digest[..16]);
+        let webhook = WebhookId::from_bytes([1; 16]);
+        let delivery = DeliveryId::of(received, webhook);
+        assert_eq!(
+            delivery.as_bytes()[..],
+            sha256(format!("{received}whk_{}", "01".repeat(16)).as_bytes())[..16]
+        );
+        assert_eq!(delivery.to_string().parse(), Ok(delivery));
+        assert!("whk_1".parse::<WebhookId>().is_err());
+        assert_ne!(WebhookId::random(), WebhookId::random());
     }
 
     #[test]

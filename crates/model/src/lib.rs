@@ -12,7 +12,8 @@
 //! assert_eq!(address.domain(), &Domain::parse("restante.test").unwrap());
 //! ```
 //!
-//! Modules, in reading order: [`clock`], [`address`], [`id`], [`inbox`], [`email`], [`auth`], [`content`], [`event`].
+//! Modules, in reading order: [`clock`], [`address`], [`id`], [`inbox`], [`email`], [`auth`], [`content`], [`event`],
+//! [`webhook`].
 
 pub mod address;
 pub mod auth;
@@ -22,13 +23,14 @@ pub mod email;
 pub mod event;
 pub mod id;
 pub mod inbox;
+pub mod webhook;
 
 pub use address::{AddressError, Domain, ForwardPath, InboxAddress, ReversePath};
 pub use auth::AuthResults;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use content::{AttachmentData, Base64, Metadata, ParsedContent};
 pub use email::{SessionFacts, TlsFacts};
-pub use event::RemovalReason;
-pub use id::{EmailId, InboxHash, InboxKey};
+pub use event::{ArrivalEvent, EventType, RemovalReason};
+pub use id::{DeliveryId, EmailId, EventId, InboxHash, InboxKey, WebhookId};
 pub use inbox::{Inbox, InboxMode, Ttl};
 pub use restante_envelope::WireProfile;

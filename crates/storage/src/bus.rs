@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use restante_model::InboxKey;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::Arrival;
 
@@ -29,6 +29,7 @@ pub enum Notice {
 #[derive(Debug, Clone)]
 pub struct Bus {
     state: Arc<Mutex<State>>,
+    work: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +66,19 @@ impl Bus {
         };
         Self {
             state: Arc::new(Mutex::new(state)),
+            work: Arc::new(Notify::new()),
         }
+    }
+
+    /// Says that the queue of webhooks may have work: an event was raised, a webhook was changed, a delivery is due at
+    /// once.
+    pub fn announce_work(&self) {
+        self.work.notify_one();
+    }
+
+    /// Waits for the next [`Bus::announce_work`], or for one that nobody has waited for yet. One task waits.
+    pub async fn work(&self) {
+        self.work.notified().await;
     }
 
     /// Every arrival up to this sequence is published.

@@ -49,7 +49,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`AcceptError::Gone`] if any inbox is retired or expired, [`AcceptError::TooLarge`],
-    /// [`AcceptError::NoRoom`] below the floor of free space, [`AcceptError::Unavailable`];
+    /// [`AcceptError::NoRoom`] below the floor of free space, [`AcceptError::EventWanted`] if an email comes without an
+    /// event that some enabled webhook wants, [`AcceptError::Unavailable`];
     /// nothing is stored or removed then, or, for the last, perhaps: repeat with the same ids.
     async fn accept(
         &self,
@@ -212,7 +213,7 @@ pub struct NewEmail {
     pub received_at: Timestamp,
     /// The content, each part at most once.
     pub parts: Vec<(Part, Bytes)>,
-    /// The sealed event for webhooks, written in the same step when some webhook wants it.
+    /// The sealed event for webhooks: kept, in the same step, if some enabled webhook wants to hear of arrivals.
     pub event: Option<Bytes>,
 }
 
@@ -279,6 +280,9 @@ pub enum AcceptError {
     /// The disk is below its floor of free space.
     #[error("there is no room")]
     NoRoom,
+    /// Some enabled webhook wants an event that an email came without: make it, and repeat with the same ids.
+    #[error("a webhook wants to hear of it")]
+    EventWanted,
     /// Unknown outcome: repeat with the same ids.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),

@@ -58,6 +58,11 @@ pub(super) const ROWS: &[Row] = &[
         in_tests: &["crates/testkit"],
     },
     Row {
+        folder: "crates/webhook",
+        may_use: &["crates/envelope", "crates/model", "crates/storage"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
         folder: "crates/ingest",
         may_use: &[
             "crates/model",
@@ -77,6 +82,7 @@ pub(super) const ROWS: &[Row] = &[
             "crates/wire",
             "crates/tls",
             "crates/inbox",
+            "crates/webhook",
         ],
         in_tests: &["crates/testkit", "crates/message", "crates/storage"],
     },
@@ -97,6 +103,7 @@ pub(super) const ROWS: &[Row] = &[
             "crates/auth",
             "crates/storage",
             "crates/inbox",
+            "crates/webhook",
             "crates/ingest",
             "crates/api",
         ],
@@ -114,7 +121,13 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         folder: "tests/fuzz/targets",
-        may_use: &["crates/envelope", "crates/model", "crates/smtp", "crates/message"],
+        may_use: &[
+            "crates/envelope",
+            "crates/model",
+            "crates/smtp",
+            "crates/message",
+            "crates/webhook",
+        ],
         in_tests: &["crates/testkit"],
     },
 ];
@@ -166,6 +179,10 @@ pub(super) const OWNED: &[Owned] = &[
         owners: &["crates/testkit"],
     },
     Owned {
+        package: "hickory-resolver",
+        owners: &["crates/webhook"],
+    },
+    Owned {
         package: "http-body-util",
         owners: &["crates/api"],
     },
@@ -196,6 +213,14 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "rcgen",
         owners: &["crates/tls"],
+    },
+    Owned {
+        package: "regex",
+        owners: &["crates/webhook"],
+    },
+    Owned {
+        package: "reqwest",
+        owners: &["crates/webhook"],
     },
     Owned {
         package: "rustix",
@@ -241,7 +266,13 @@ pub(super) const NEVER: &[(&str, &[&str])] = &[
     // Storage keeps opaque bytes and calls nobody.
     (
         "crates/storage",
-        &["crates/wire", "crates/inbox", "crates/message", "crates/smtp"],
+        &[
+            "crates/wire",
+            "crates/inbox",
+            "crates/message",
+            "crates/smtp",
+            "crates/webhook",
+        ],
     ),
     // Vectors must not come from the code that they test.
     ("crates/testkit", &["crates/envelope"]),

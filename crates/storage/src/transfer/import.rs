@@ -169,7 +169,7 @@ impl<R: Read> Filling<'_, R> {
             Ok(_) => {}
             Err(AcceptError::NoRoom) => return Err(ImportError::NoRoom),
             Err(AcceptError::Unavailable(error)) => return Err(error.into()),
-            Err(AcceptError::Gone | AcceptError::TooLarge) => {
+            Err(AcceptError::Gone | AcceptError::TooLarge | AcceptError::EventWanted) => {
                 return Err(self.invalid("mail of an inbox that has expired"));
             }
         }
