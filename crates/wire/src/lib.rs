@@ -13,15 +13,20 @@
 //! );
 //! ```
 //!
-//! Modules: [`server`], [`inbox`], [`email`], [`error`].
+//! Modules: [`server`], [`inbox`], [`email`], [`webhook`], [`error`].
 
 pub mod email;
 pub mod error;
 pub mod inbox;
 pub mod server;
+pub mod webhook;
 
 pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
 pub use restante_model::Base64;
 pub use server::{CheckKey, Health, ServerInfo};
+pub use webhook::{
+    DeliveryList, DeliveryRecord, RedeliverAnswer, RotateSecretResponse, ShownSecret, TemplateList,
+    TestWebhookResponse, WebhookList, WebhookMetrics, WebhookResource,
+};
