@@ -146,7 +146,7 @@ impl EventAuth {
     }
 
     /// Whether SPF, DKIM and DMARC each passed: what a webhook that requires authentication wants.
-    pub fn passed(&self) -> bool {
+    pub fn passed(self) -> bool {
         self.spf == SpfVerdict::Pass && self.dkim == Verdict::Pass && self.dmarc == Verdict::Pass
     }
 }
