@@ -1,4 +1,5 @@
-//! `cargo xtask interop`: the official Python SDK of the peer, unchanged, against our debug server.
+//! `cargo xtask interop`: the official Python SDK of the peer, unchanged, and a library of Standard Webhooks, against
+//! our debug server.
 
 mod environment;
 
@@ -15,6 +16,12 @@ use crate::{repository, shell};
 /// The scripts, each a program of its own; a folder beside them holds what they share.
 const SCRIPTS: &str = "tests/interop/python";
 
+/// As the SDK expects the peer, with webhooks to receivers of this machine.
+const SETTINGS: [(&str, &str); 2] = [
+    ("SVC_WIRE_PROFILE", "vaultsandbox"),
+    ("SVC_WEBHOOK_ALLOW_HTTP", "true"),
+];
+
 /// Builds the debug server and walks.
 pub(crate) fn run() -> Result<()> {
     shell::run(&mut shell::cargo(["build", "--package", "restante-server"]))?;
@@ -26,8 +33,7 @@ pub(crate) fn run() -> Result<()> {
 pub(crate) fn walk() -> Result<()> {
     let python = environment::prepare()?;
     let folder = TempDir::new()?;
-    let profile = [("SVC_WIRE_PROFILE", "vaultsandbox")];
-    let server = Server::start(&repository::target()?.join("debug/server"), folder.path(), &profile)?;
+    let server = Server::start(&repository::target()?.join("debug/server"), folder.path(), &SETTINGS)?;
     match run_scripts(&python, &server) {
         Ok(()) => server.stop(),
         Err(error) => {

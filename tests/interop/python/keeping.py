@@ -1,7 +1,6 @@
 """Export and import, the read flag, deleting, and what a client is refused."""
 
 import tempfile
-from collections.abc import Awaitable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -16,17 +15,9 @@ from vaultsandbox import (
 )
 
 from harness.mail import Mail, check_received, html_mail, send, text_mail
+from harness.refusal import refused
 from harness.server import Server
-from harness.step import CheckFailed, check, run, step
-
-
-async def refused(error: type[Exception], call: Awaitable[object]) -> Exception:
-    """The error of the wanted kind that the call raises."""
-    try:
-        await call
-    except error as raised:
-        return raised
-    raise CheckFailed(f"no {error.__name__}")
+from harness.step import check, run, step
 
 
 async def keep(server: Server, client: VaultSandboxClient, mode: str) -> None:

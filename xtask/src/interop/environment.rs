@@ -8,8 +8,8 @@ use anyhow::Result;
 
 use crate::{repository, shell};
 
-/// The SDK, and the library that it names without an upper bound but needs below 1.
-const PACKAGES: [&str; 2] = ["vaultsandbox==0.9.3", "pqcrypto<1"];
+/// The SDK, the library that it names without an upper bound but needs below 1, and a receiver of Standard Webhooks.
+const PACKAGES: [&str; 3] = ["vaultsandbox==0.9.3", "pqcrypto<1", "standardwebhooks==1.1.0"];
 
 /// Makes the environment under the target directory, unless it stands, and gives back its interpreter.
 pub(super) fn prepare() -> Result<PathBuf> {

@@ -11,6 +11,8 @@ from harness.server import Server
 
 # A step that takes longer hangs: nothing here waits on purpose.
 DEADLINE_S = 120
+# What is asked for until it is so comes within milliseconds.
+SETTLE_S = 10
 
 
 class CheckFailed(Exception):
@@ -21,6 +23,16 @@ def check(what: str, found: object, expected: object) -> None:
     """Compares, and says what differs."""
     if found != expected:
         raise CheckFailed(f"{what}: expected {expected!r}, found {found!r}")
+
+
+async def eventually(what: str, found: Callable[[], Awaitable[object]], expected: object) -> None:
+    """Asks again until the answer is what is expected; what follows an answer of ours comes a moment after it."""
+    end = time.monotonic() + SETTLE_S
+    answer = await found()
+    while answer != expected and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+        answer = await found()
+    check(what, answer, expected)
 
 
 @contextmanager
