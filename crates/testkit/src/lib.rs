@@ -6,5 +6,6 @@ pub mod digest;
 pub mod dkim;
 pub mod dns;
 pub mod payload;
+pub mod receiver;
 
 pub use clock::FakeClock;

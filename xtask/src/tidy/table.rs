@@ -212,7 +212,7 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "rcgen",
-        owners: &["crates/tls"],
+        owners: &["crates/tls", "crates/testkit"],
     },
     Owned {
         package: "regex",
@@ -229,7 +229,7 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "rustls",
         // crates/auth: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
-        owners: &["crates/tls", "crates/auth"],
+        owners: &["crates/tls", "crates/auth", "crates/testkit"],
     },
     // Only tests compare with it (ADR 0001).
     Owned {
