@@ -16,7 +16,6 @@ mod kill;
 mod latency;
 mod lists;
 mod load;
-mod machine;
 mod memory;
 mod million;
 mod profile;
@@ -30,7 +29,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::{release, repository};
+use crate::{machine, release, repository};
 use case::{Case, Sizes};
 use ground::Ground;
 use million::Removal;
@@ -122,11 +121,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         report.write()?;
     }
     report.check()
-}
-
-/// What figures are measured on, one line a fact.
-pub(crate) fn machine_facts() -> Result<String> {
-    Ok(machine::facts(&std::env::temp_dir())?.lines())
 }
 
 fn ground(options: &Options) -> Result<Ground> {

@@ -4,16 +4,14 @@
 //! acknowledged is there as it was, what is gone stays gone, and what was never answered has happened or not, for good.
 //! The ledger knows the server by its sockets only.
 
-pub(crate) mod api;
-pub(crate) mod instant;
+pub(crate) mod home;
 pub(crate) mod ledger;
 pub(crate) mod load;
 pub(crate) mod message;
 pub(crate) mod report;
-pub(crate) mod server;
 pub(crate) mod survey;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -24,11 +22,11 @@ use tempfile::TempDir;
 use crate::probe::dice::Dice;
 use crate::server::Server;
 use crate::stopwatch;
+use crate::trial::Terms;
+use crate::trial::binary::Binary;
 use ledger::Ledger;
 use load::Load;
-pub(crate) use report::DOCUMENT;
 use report::Report;
-use server::{Binary, INBOX_MAX, segment_numbers};
 use survey::Depth;
 
 /// How often, and with which dice.
@@ -37,22 +35,16 @@ pub(crate) struct Options {
     /// Rounds, each of a start, a load and an end
     #[arg(long, default_value_t = 30)]
     rounds: u32,
-    /// Repeats the dice of a run; how threads and the disk interleave is not repeated
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Kill the release server instead of the debug one
-    #[arg(long)]
-    release: bool,
-    /// Kill this binary, which is there already, instead of building one
-    #[arg(long, conflicts_with = "release")]
-    server: Option<PathBuf>,
-    /// Write the table into docs/RELIABILITY.md
-    #[arg(long, conflicts_with = "server")]
-    write: bool,
+    #[command(flatten)]
+    terms: Terms,
 }
 
 /// Places for inboxes.
 pub(crate) const PLACES: usize = 13;
+/// Emails of one inbox, at most; only the flooded one is sent more.
+pub(crate) const INBOX_MAX: usize = 200;
+/// What the server is told.
+pub(crate) const SETTINGS: [(&str, &str); 1] = [("SVC_INBOX_MAX_EMAILS", "200")];
 /// A start may take so long, whatever the end before it left (D2).
 const START_MAX: Duration = Duration::from_secs(5);
 /// So many rounds last longer than the inboxes that are left to expire.
@@ -71,18 +63,14 @@ pub(crate) fn address(place: usize) -> String {
 pub(crate) fn short() -> Result<()> {
     run(&Options {
         rounds: 10,
-        seed: Some(4),
-        release: false,
-        server: None,
-        write: false,
+        terms: Terms::seeded(4),
     })
 }
 
 /// Runs the rounds, prints the figures, and writes them if asked to; any broken promise is an error.
 pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(options.rounds > 0, "--rounds must be at least 1");
-    let seed = options.seed.unwrap_or_else(|| stopwatch::since_epoch().as_secs());
-    let binary = Binary::chosen(options.server.as_deref(), options.release)?;
+    let seed = options.terms.seed();
     let home = TempDir::new()?;
     eprintln!(
         "crash: {} rounds, seed {seed}, {}",
@@ -90,13 +78,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         home.path().display()
     );
     let mut run = Run {
-        settings: binary.settings()?,
-        binary,
+        binary: options.terms.binary()?,
         home: home.path(),
         ledger: Ledger::new(PLACES, INBOX_MAX),
         segments: Vec::new(),
         report: Report {
-            build: if options.release { "release" } else { "debug" },
+            build: options.terms.build(),
             seed,
             ..Report::default()
         },
@@ -120,13 +107,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         report.rounds < EXPIRY_MET_ROUNDS || report.tally.expiries > 0,
         "crash: seed {seed}: no inbox expired, so nothing is said of that"
     );
-    if options.write { report.write() } else { Ok(()) }
+    options.terms.write("crash", &report.table())
 }
 
 /// A run under way.
 struct Run<'a> {
     binary: Binary,
-    settings: Vec<(&'static str, &'static str)>,
     home: &'a Path,
     ledger: Ledger,
     /// Numbers of the segments that were there last.
@@ -142,11 +128,11 @@ impl Run<'_> {
         self.work(server, &round.to_string(), dice)?;
         for _ in 0..dice.below(3) {
             let after = Duration::from_micros(dice.below(START_CUT_MAX_US) as u64);
-            Server::interrupt(self.binary.path(), self.home, &self.settings, after)?;
+            Server::interrupt(self.binary.path(), self.home, &SETTINGS, after)?;
             self.report.interrupted += 1;
         }
         if dice.below(4) == 0 {
-            server::forget_index(self.home)?;
+            home::forget_index(self.home)?;
             self.report.rebuilds += 1;
         }
         self.report.rounds += 1;
@@ -163,8 +149,8 @@ impl Run<'_> {
     }
 
     fn start(&mut self) -> Result<Server> {
-        let is_rebuilt = !server::has_index(self.home);
-        let (took, server) = stopwatch::time(|| Server::start(self.binary.path(), self.home, &self.settings));
+        let is_rebuilt = !home::has_index(self.home);
+        let (took, server) = stopwatch::time(|| Server::start(self.binary.path(), self.home, &SETTINGS));
         let longest = if is_rebuilt {
             &mut self.report.longest_rebuild
         } else {
@@ -178,7 +164,7 @@ impl Run<'_> {
 
     /// Lets clients work and ends the server among them.
     fn work(&mut self, server: Server, name: &str, dice: &mut Dice) -> Result<()> {
-        let load = Load::on(&server, &self.ledger, &self.settings)?;
+        let load = Load::on(&server, &self.ledger)?;
         let lasting = match dice.below(4) {
             0 => dice.below(LOAD_MAX_MS / 10),
             _ => dice.below(LOAD_MAX_MS),
@@ -203,7 +189,7 @@ impl Run<'_> {
         } else {
             self.report.kills += 1;
         }
-        let now = segment_numbers(self.home)?;
+        let now = home::segment_numbers(self.home)?;
         self.report.segments_deleted += self.segments.iter().filter(|number| !now.contains(number)).count() as u64;
         self.segments = now;
         stopped

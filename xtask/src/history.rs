@@ -10,7 +10,6 @@ mod notes;
 pub(crate) mod operation;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -19,10 +18,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use tempfile::TempDir;
 
-use crate::crash::server::Binary;
 use crate::probe::dice::Dice;
 use crate::server::Server;
-use crate::{bench, crash, measured, stopwatch};
+use crate::stopwatch;
+use crate::trial::Terms;
 use checker::Rejection;
 use client::Client;
 use notes::{Notes, Page};
@@ -36,18 +35,8 @@ pub(crate) struct Options {
     /// Kills of the server in between
     #[arg(long, default_value_t = 3)]
     kills: u32,
-    /// Repeats the dice of a run; how threads interleave is not repeated
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Use the release server instead of the debug one
-    #[arg(long)]
-    release: bool,
-    /// Use this binary, which is there already, instead of building one
-    #[arg(long, conflicts_with = "release")]
-    server: Option<PathBuf>,
-    /// Write the table into docs/RELIABILITY.md
-    #[arg(long, conflicts_with = "server")]
-    write: bool,
+    #[command(flatten)]
+    terms: Terms,
 }
 
 /// Few, so that clients meet.
@@ -65,17 +54,14 @@ pub(crate) fn short() -> Result<()> {
     run(&Options {
         seconds: 15,
         kills: 2,
-        seed: Some(3),
-        release: false,
-        server: None,
-        write: false,
+        terms: Terms::seeded(3),
     })
 }
 
 /// Lets clients work, looks for an order, prints the figures, and writes them if asked to.
 pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(options.seconds > 0, "--seconds must be at least 1");
-    let seed = options.seed.unwrap_or_else(|| stopwatch::since_epoch().as_secs());
+    let seed = options.terms.seed();
     eprintln!("history: {} s, {} kills, seed {seed}", options.seconds, options.kills);
     let pages = record(options, seed).with_context(|| format!("history: seed {seed}"))?;
     let (took, decided) = stopwatch::time(|| search(&pages, seed));
@@ -88,11 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     let table = table(options, seed, &pages);
     println!("{table}");
-    if options.write {
-        let text = format!("{}\n{table}", bench::machine_facts()?);
-        measured::write(crash::DOCUMENT, "cargo xtask history --write", &text)?;
-    }
-    Ok(())
+    options.terms.write("history", &table)
 }
 
 /// Looks for an order of each inbox; they are searched side by side.
@@ -119,7 +101,7 @@ fn search(pages: &[Page], seed: u64) -> Result<()> {
 
 /// What clients saw, by inbox.
 fn record(options: &Options, seed: u64) -> Result<Vec<Page>> {
-    let binary = Binary::chosen(options.server.as_deref(), options.release)?;
+    let binary = options.terms.binary()?;
     let home = TempDir::new()?;
     let notes = Notes::new(INBOXES);
     let mut dice = Dice::seeded(seed);
@@ -183,7 +165,7 @@ fn work(server: Server, notes: &Notes, dice: &mut Dice, lasting: Duration, last:
 
 fn table(options: &Options, seed: u64, pages: &[Page]) -> String {
     let mut table = "| | |\n|---|---:|\n".to_owned();
-    let build = if options.release { "release" } else { "debug" };
+    let build = options.terms.build();
     let _ = writeln!(table, "| seconds | {} ({build} build, seed {seed}) |", options.seconds);
     let _ = writeln!(
         table,

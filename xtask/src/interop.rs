@@ -17,10 +17,7 @@ use crate::{repository, shell};
 const SCRIPTS: &str = "tests/interop/python";
 
 /// As the SDK expects the peer, with webhooks to receivers of this machine.
-const SETTINGS: [(&str, &str); 2] = [
-    ("SVC_WIRE_PROFILE", "vaultsandbox"),
-    ("SVC_WEBHOOK_ALLOW_HTTP", "true"),
-];
+const SETTINGS: [(&str, &str); 2] = [("SVC_WIRE_PROFILE", "vaultsandbox"), ("SVC_WEBHOOK_ALLOW_HTTP", "true")];
 
 /// Builds the debug server and walks.
 pub(crate) fn run() -> Result<()> {

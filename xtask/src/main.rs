@@ -10,6 +10,7 @@ mod fuzz;
 mod history;
 mod interop;
 mod load;
+mod machine;
 mod measured;
 mod powercut;
 mod probe;
@@ -19,6 +20,7 @@ mod server;
 mod shell;
 mod stopwatch;
 mod tidy;
+mod trial;
 mod vectors;
 
 use std::process::ExitCode;

@@ -17,7 +17,6 @@ mod recording;
 mod report;
 
 use std::fs::OpenOptions;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -26,14 +25,16 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use tempfile::TempDir;
 
+use crate::crash::home;
 use crate::crash::ledger::{Ledger, Pages};
 use crate::crash::load::Load;
-use crate::crash::server::{self, Binary, INBOX_MAX};
 use crate::crash::survey::{self, Depth};
-use crate::crash::{DOCUMENT, PLACES};
+use crate::crash::{INBOX_MAX, PLACES, SETTINGS};
 use crate::probe::dice::Dice;
 use crate::server::Server;
-use crate::{bench, measured, stopwatch};
+use crate::stopwatch;
+use crate::trial::Terms;
+use crate::trial::binary::Binary;
 use mount::FileSystem;
 use places::Places;
 use recording::Recording;
@@ -45,18 +46,8 @@ pub(crate) struct Options {
     /// Loads, with three power cuts in each
     #[arg(long, default_value_t = 30)]
     trials: u32,
-    /// Repeats the dice of a run; how threads and the disk interleave is not repeated
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Use the release server instead of the debug one
-    #[arg(long)]
-    release: bool,
-    /// Use this binary, which is there already, instead of building one
-    #[arg(long, conflicts_with = "release")]
-    server: Option<PathBuf>,
-    /// Write the table into docs/RELIABILITY.md
-    #[arg(long, conflicts_with = "server")]
-    write: bool,
+    #[command(flatten)]
+    terms: Terms,
 }
 
 /// The disk is small; the limit of free room is not what is tried here.
@@ -77,30 +68,30 @@ const BETWEEN_HOLDS: Duration = Duration::from_millis(15);
 const BEHIND: Duration = Duration::from_millis(30);
 const START_MAX: Duration = Duration::from_secs(5);
 
+/// What the server is told.
+fn settings() -> Vec<(&'static str, &'static str)> {
+    SETTINGS.into_iter().chain([MIN_FREE]).collect()
+}
+
 /// Three loads with a fixed seed, for every change; a machine that may not mount is told so.
 pub(crate) fn short() -> Result<()> {
     run(&Options {
         trials: 3,
-        seed: Some(2),
-        release: false,
-        server: None,
-        write: false,
+        terms: Terms::seeded(2),
     })
 }
 
 /// Runs the trials, prints the figures, and writes them if asked to; any broken promise is an error.
 pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(options.trials > 0, "--trials must be at least 1");
-    let seed = options.seed.unwrap_or_else(|| stopwatch::since_epoch().as_secs());
+    let seed = options.terms.seed();
     let home = TempDir::new()?;
     let places = Places::in_folder(home.path())?;
     if let Err(error) = places.try_out() {
         println!("powercut: SKIPPED, as this machine may not mount: {error:#}");
         return Ok(());
     }
-    let binary = Binary::chosen(options.server.as_deref(), options.release)?;
-    let mut settings = binary.settings()?;
-    settings.push(MIN_FREE);
+    let binary = options.terms.binary()?;
     eprintln!(
         "powercut: {} trials, seed {seed}, {}",
         options.trials,
@@ -108,7 +99,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     let mut run = Run {
         binary,
-        settings,
         places,
         ledger: Ledger::new(PLACES, INBOX_MAX),
         figures: Figures::default(),
@@ -117,8 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let done = run.trial(trial, &mut Dice::seeded(seed.wrapping_add(u64::from(trial) << 32)));
         done.with_context(|| format!("trial {trial}"))
     });
-    let build = if options.release { "release" } else { "debug" };
-    let table = run.figures.table(&run.ledger.pages(), build, seed);
+    let table = run.figures.table(&run.ledger.pages(), options.terms.build(), seed);
     println!("{table}");
     if let Err(error) = outcome {
         let kept = home.keep();
@@ -127,17 +116,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             kept.display()
         )));
     }
-    if options.write {
-        let text = format!("{}\n{table}", bench::machine_facts()?);
-        measured::write(DOCUMENT, "cargo xtask powercut --write", &text)?;
-    }
-    Ok(())
+    options.terms.write("powercut", &table)
 }
 
 /// A run under way.
 struct Run {
     binary: Binary,
-    settings: Vec<(&'static str, &'static str)>,
     places: Places,
     ledger: Ledger,
     figures: Figures,
@@ -190,8 +174,8 @@ impl Run {
 
     /// Lets clients work; the moments of the cuts, in order.
     fn load(&self, trial: u32, recording: &Recording, dice: &mut Dice) -> Result<Vec<Moment>> {
-        let server = Server::start(self.binary.path(), &self.places.home, &self.settings)?;
-        let load = Load::on(&server, &self.ledger, &self.settings)?;
+        let server = Server::start(self.binary.path(), &self.places.home, &settings())?;
+        let load = Load::on(&server, &self.ledger)?;
         let mut moments_dice = dice.split();
         load.run(
             &self.ledger,
@@ -242,8 +226,8 @@ impl Run {
     /// Starts on what the cut left, compares everything, and lets the server's own tool look at every byte.
     fn compare(&mut self, dice: &mut Dice) -> Result<()> {
         let _mounted = FileSystem::mount(&self.places.disk, &self.places.home).context("the file system is damaged")?;
-        server::boot(&self.places.home)?;
-        let start = || Server::start(self.binary.path(), &self.places.home, &self.settings);
+        home::boot(&self.places.home)?;
+        let start = || Server::start(self.binary.path(), &self.places.home, &settings());
         let (took, server) = stopwatch::time(start);
         let server = server.context("it does not open without help")?;
         ensure!(took < START_MAX, "ready only after {took:?}");

@@ -10,8 +10,8 @@ use super::case::Case;
 use super::figures::{Figure, Goal, Row, Unit};
 use super::filler::mail;
 use super::ground::Ground;
-use super::machine::memory_mb;
 use super::report::Report;
+use crate::machine::memory_mb;
 use crate::probe::peer::Peer;
 
 /// Bytes of a large message.

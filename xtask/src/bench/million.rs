@@ -16,9 +16,9 @@ use super::case::Case;
 use super::figures::{Figure, Goal, Row, Unit};
 use super::filler;
 use super::ground::Ground;
-use super::machine::{disk_mb, memory_mb, processor_time};
 use super::report::Report;
 use super::start;
+use crate::machine::{disk_mb, memory_mb, processor_time};
 use crate::server::Server;
 use crate::{shell, stopwatch};
 

@@ -16,9 +16,9 @@ use serde::Serialize;
 use super::api::{Api, Mode};
 use super::ground::Ground;
 use super::load::{Connections, Load};
-use super::machine;
 use super::report::Report;
 use super::throughput::SMALL_BYTES;
+use crate::machine;
 use crate::shell;
 
 /// Samples of each processor in a second.

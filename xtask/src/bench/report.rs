@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::case::Case;
 use super::figures::{Figure, Row};
 use super::kill::Kill;
-use super::machine::Facts;
 use super::profile::Profile;
+use crate::machine::Facts;
 use crate::{measured, repository};
 
 const MARKDOWN: &str = "docs/BENCHMARKS.md";

@@ -8,8 +8,8 @@ use super::disk::Appended;
 use super::figures::{Figure, Goal, Row, Unit};
 use super::ground::Ground;
 use super::load::{Connections, Load, Sink};
-use super::machine;
 use super::report::Report;
+use crate::machine;
 
 /// Bytes of a small mail.
 pub(super) const SMALL_BYTES: usize = 2048;

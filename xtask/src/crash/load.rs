@@ -9,12 +9,11 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 
-use super::api::{Api, Unanswered};
 use super::ledger::{FLOODED, Ledger, Violation};
-use super::server::INBOX_MAX_SETTING;
 use crate::probe::dice::Dice;
 use crate::server::Server;
 use crate::stopwatch;
+use crate::trial::api::{Api, Unanswered};
 
 /// Clients that send to many places.
 const SENDERS: usize = 3;
@@ -36,23 +35,19 @@ struct Shared<'a> {
 pub(crate) struct Load {
     smtp: String,
     keepers: Vec<Api>,
-    /// Whether one sender sends to the flooded place only.
-    is_flooding: bool,
 }
 
 impl Load {
-    /// For a server that runs with these settings; the inbox that is flooded is there then.
-    pub(crate) fn on(server: &Server, ledger: &Ledger, settings: &[(&str, &str)]) -> Result<Self> {
-        let is_flooding = settings.iter().any(|(name, _)| *name == INBOX_MAX_SETTING);
+    /// For a server; the inbox that is flooded is there then.
+    pub(crate) fn on(server: &Server, ledger: &Ledger) -> Result<Self> {
         let is_missing = ledger.pages().places[FLOODED].life.is_none();
-        if is_flooding && is_missing {
+        if is_missing {
             let created = keeper::create(ledger, &Api::of(server)?, FLOODED, None, FLOODED_TTL_SECS);
             created.map_err(|_| anyhow!("creating an inbox is not answered"))?;
         }
         Ok(Self {
             smtp: server.discovery().smtp.clone(),
             keepers: (0..KEEPERS).map(|_| Api::of(server)).collect::<Result<_>>()?,
-            is_flooding,
         })
     }
 
@@ -72,10 +67,10 @@ impl Load {
             gate: RwLock::new(()),
             is_ending: AtomicBool::new(false),
         };
-        let floods = usize::from(self.is_flooding);
         thread::scope(|scope| {
             let (shared, smtp) = (&shared, self.smtp.as_str());
-            for number in 0..SENDERS + floods {
+            // The last one sends to the flooded place only.
+            for number in 0..=SENDERS {
                 let (mut dice, name) = (dice.split(), format!("{name}-{number}"));
                 let aim = (number == SENDERS).then_some(FLOODED);
                 scope.spawn(move || shared.until_it_ends(|| sender::run(shared, smtp, aim, &name, &mut dice)));

@@ -3,13 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use anyhow::Result;
-
 use super::ledger::{Tally, Violation};
-use crate::{bench, measured};
-
-/// Where the proofs are written.
-pub(crate) const DOCUMENT: &str = "docs/RELIABILITY.md";
 
 /// The figures of a run.
 #[derive(Debug, Default)]
@@ -75,12 +69,6 @@ impl Report {
             let _ = writeln!(table, "| {name} | {value} |");
         }
         table
-    }
-
-    /// Puts the table, with the facts of the machine, into the document.
-    pub(super) fn write(&self) -> Result<()> {
-        let text = format!("{}\n{}", bench::machine_facts()?, self.table());
-        measured::write(DOCUMENT, "cargo xtask crash --write", &text)
     }
 }
 

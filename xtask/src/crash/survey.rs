@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use restante_testkit::digest::sha256;
 use restante_testkit::payload::Client;
 use serde_json::Value;
 
 use super::address;
-use super::api::{Answer, Api};
-use super::instant::milliseconds;
 use super::ledger::{Found, FoundEmail, FoundInbox, Ledger, Pages, Source, Violation};
 use super::load::now_ms;
 use crate::probe::dice::Dice;
 use crate::probe::target::trace_end;
 use crate::server::Server;
+use crate::trial::api::{Answer, Api};
+use crate::trial::emails_hash::emails_hash;
+use crate::trial::instant::milliseconds;
 
 /// Of the emails that were compared before, one in so many is read again.
 const READ_AGAIN: usize = 16;
@@ -150,12 +151,6 @@ impl Survey<'_> {
             _ => Err(anyhow!("{path} is answered {answer}")),
         }
     }
-}
-
-/// The hash of a set of ids (decisions, section 3).
-pub(crate) fn emails_hash<'a>(sorted: impl Iterator<Item = &'a str>) -> String {
-    let joined = sorted.collect::<Vec<_>>().join(",");
-    URL_SAFE_NO_PAD.encode(sha256(joined.as_bytes()))
 }
 
 /// The message in an answer of `raw`, opened by the client that the inbox is sealed for.

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::address;
 use super::notes::Notes;
 use super::operation::{Action, Letter, Shown, Summary};
-use crate::crash::api::{Answer, Api, Unanswered};
-use crate::crash::instant;
 use crate::probe::dice::Dice;
 use crate::probe::peer::Peer;
 use crate::server::Server;
 use crate::stopwatch;
+use crate::trial::api::{Answer, Api, Unanswered};
+use crate::trial::instant;
 
 /// The shortest time to live that there is.
 pub(super) const TTL: Duration = Duration::from_mins(1);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{bench, measured};
+use crate::{machine, measured};
 
 const DOCUMENT: &str = "docs/TESTING.md";
 
@@ -28,7 +28,7 @@ pub(super) fn table(rows: &[Row]) -> String {
 
 /// Puts the table, with the facts of the machine, into the document.
 pub(super) fn write(table: &str) -> Result<()> {
-    let text = format!("{}\n{table}", bench::machine_facts()?);
+    let text = format!("{}\n{table}", machine::lines()?);
     measured::write(DOCUMENT, "cargo xtask load --write", &text)
 }
 

@@ -6,10 +6,11 @@ use restante_testkit::payload::Client;
 use serde_json::json;
 
 use super::{KEEPERS, Shared, now_ms};
-use crate::crash::api::{Answer, Api, Unanswered};
 use crate::crash::ledger::{FLOODED, Ledger, Life, Violation, Wish};
-use crate::crash::{address, instant, survey};
+use crate::crash::{address, survey};
 use crate::probe::dice::Dice;
+use crate::trial::api::{Answer, Api, Unanswered};
+use crate::trial::instant;
 
 /// Places whose inboxes are left to expire; their time to live in seconds is the shortest that there is.
 const BRIEF_PLACES: Range<usize> = 1..5;

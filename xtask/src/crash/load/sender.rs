@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::{Shared, now_ms};
 use crate::crash::address;
-use crate::crash::api::Unanswered;
 use crate::crash::ledger::{FLOODED, Pages, Recipient, Violation};
 use crate::crash::message::Message;
 use crate::probe::dice::Dice;
 use crate::probe::peer::{Peer, Reply};
+use crate::trial::api::Unanswered;
 
 /// Messages begun for one inbox, at most, so that nothing but the flooded one is ever too full.
 const SENT_MAX: usize = 150;

@@ -1,8 +1,8 @@
 //! The state of an address: no inbox, or one life of it with emails, each read or not.
 
 use super::Ids;
-use crate::crash::survey::emails_hash;
 use crate::history::operation::{Action, Letter, Life, Shown, Summary};
+use crate::trial::emails_hash::emails_hash;
 
 /// An address at one moment; at first there is no inbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Histories made by hand: those that no store of promises can show are rejected, the others are not.
 
 use super::*;
-use crate::crash::survey::emails_hash;
 use crate::history::operation::{Action, End, Shown, Summary};
+use crate::trial::emails_hash::emails_hash;
 
 /// An operation with an answer.
 fn op(invoked: u64, answered: u64, action: Action) -> Operation {

@@ -13,7 +13,7 @@ use crate::{repository, shell};
 /// Facts that a reader needs to judge figures.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     date: String,
     commit: String,
     processor: String,
@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 /// The facts of this machine, now, with data in this folder.
-pub(super) fn facts(data: &Path) -> Result<Facts> {
+pub(crate) fn facts(data: &Path) -> Result<Facts> {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
         shell::output(command.args(arguments).current_dir(repository::root()))
@@ -44,9 +44,14 @@ pub(super) fn facts(data: &Path) -> Result<Facts> {
     })
 }
 
+/// What figures are measured on, one line a fact.
+pub(crate) fn lines() -> Result<String> {
+    Ok(facts(&std::env::temp_dir())?.lines())
+}
+
 impl Facts {
     /// One line a fact, for Markdown.
-    pub(super) fn lines(&self) -> String {
+    pub(crate) fn lines(&self) -> String {
         format!(
             "- {}, commit {}\n- {} cores of {}, {} GiB of memory, Linux {}, data on {}\n- {}\n",
             self.date,
@@ -62,7 +67,7 @@ impl Facts {
 }
 
 /// Memory of a process in millions of bytes: `VmRSS` now, `VmHWM` at the most.
-pub(super) fn memory_mb(pid: u32, name: &str) -> Result<f64> {
+pub(crate) fn memory_mb(pid: u32, name: &str) -> Result<f64> {
     let kib: f64 = field(&format!("/proc/{pid}/status"), name)?
         .trim_end_matches(" kB")
         .trim()
@@ -71,20 +76,20 @@ pub(super) fn memory_mb(pid: u32, name: &str) -> Result<f64> {
 }
 
 /// What a folder takes on the disk, in millions of bytes.
-pub(super) fn disk_mb(folder: &Path) -> Result<f64> {
+pub(crate) fn disk_mb(folder: &Path) -> Result<f64> {
     let text = line(Command::new("du").args(["-s", "--block-size=1000"]).arg(folder))?;
     let kilobytes = text.split_whitespace().next().unwrap_or_default();
     Ok(kilobytes.parse::<f64>()? / 1e3)
 }
 
 /// Processor time of a process so far, in all its threads.
-pub(super) fn processor_time(pid: u32) -> Result<Duration> {
+pub(crate) fn processor_time(pid: u32) -> Result<Duration> {
     let fields = times(&format!("/proc/{pid}/stat"))?;
     ticks(fields[0] + fields[1])
 }
 
 /// Processor time of all children of this process that have ended.
-pub(super) fn children_time() -> Result<Duration> {
+pub(crate) fn children_time() -> Result<Duration> {
     let fields = times("/proc/self/stat")?;
     ticks(fields[2] + fields[3])
 }
