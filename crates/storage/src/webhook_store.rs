@@ -156,7 +156,7 @@ pub enum Topic {
 }
 
 /// The topics that a webhook listens to while it is enabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Topics {
     /// See [`Topic::Arrivals`].
     pub arrivals: bool,

@@ -46,5 +46,6 @@ pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<()
         }
         Head::MailEvicted { inbox, through, .. } => mail::evicted(view, InboxKey::from_bytes(*inbox), *through, place),
         Head::InboxReaped { inbox, held_in } => inbox::reaped(view, InboxKey::from_bytes(*inbox), held_in, place),
+        _ => Ok(()),
     }
 }

@@ -239,7 +239,6 @@ impl Operation for Delete {
             sequence: mail.sequence,
             reason: self.reason,
             at: self.now.unix_ms(),
-            event_wanted: false,
         };
         Ok(Decision::write(vec![Record::bare(head)], true))
     }
@@ -367,7 +366,6 @@ impl Reaping<'_, '_> {
                 inbox: *inbox.as_bytes(),
                 through: *through,
                 at: self.now.unix_ms(),
-                event_wanted: false,
             }));
         }
         Ok(false)

@@ -26,7 +26,7 @@
 use super::record::Head;
 
 /// The version of the format that this build reads and writes; the stamp carries it too.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 /// Bytes of the header of a segment file.
 pub(super) const FILE_HEADER: usize = 36;
 /// Bytes of a frame.

@@ -47,6 +47,7 @@ pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<boo
             counts.and_then(|counts| counts.evicted).map(|evicted| evicted.place)
         }
         Head::InboxReaped { inbox, .. } => rows.reaped(InboxKey::from_bytes(*inbox))?.map(|gone| gone.place),
+        _ => None,
     };
     Ok(found.is_some_and(|found| found.is(&place)))
 }

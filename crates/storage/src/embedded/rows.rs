@@ -19,19 +19,42 @@
 //! | `z` | inbox | [`ReapedRow`] of an inbox of which segments may still tell |
 //! | `y` | segment, inbox | –, for each segment of a [`ReapedRow`] |
 //! | `g` | segment | bytes of its records that are live |
+//! | `W` | webhook | [`WebhookRow`] |
+//! | `w` | scope, sequence of a webhook | webhook |
+//! | `k` | scope | [`ScopeRow`] |
+//! | `j` | idempotency key, sequence of a webhook | webhook |
+//! | `X` | 0, inbox | –, of an inbox that is gone and has webhooks |
+//! | `X` | 1, webhook | –, of a removed one |
+//! | `X` | 2, webhook | –, of one whose inbox is gone |
+//! | `e` | sequence of an event | [`EventRow`] |
+//! | `E` | sequence of an event | how many [`DeliveryRow`]s are about it |
+//! | `d` | webhook, event, type | [`DeliveryRow`] |
+//! | `v` | id of a delivery, event | webhook, type |
+//! | `n` | webhook, lane, time, event, type | when it is due, or ended |
+//! | `Q` | webhook | [`QueueRow`] |
+//! | `N` | when its next delivery is due, webhook | –, of one that is served |
+//! | `F` | – | where the record lies that says how far events are dispatched |
+//! | `G` | segment | [`QueuedIn`]: its live records of webhooks, events and deliveries |
 //!
 //! A record is live while a row points to it with a [`Place`]: what no row points to says nothing that a rebuild
 //! would miss, and a segment without live records can be deleted (ADR 0015).
 
+mod queue;
+pub(super) mod queue_key;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub(super) use queue::{
+    About, DeliveryRow, EventRow, Front, Happened, Lane, LaneRow, QueueRow, QueuedIn, ScopeRow, Slot, WebhookRow, inbox_hash,
+};
 
 use super::record::{Blob, IdempotencyHashes, InboxHead, MailHead};
 use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 5;
+pub(super) const ROWS_VERSION: u32 = 6;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +122,10 @@ pub(super) struct Meta {
     pub(super) mail_bytes: u64,
     /// Whether the log was once replayed to its end and what it left behind was removed.
     pub(super) is_swept: bool,
+    /// The last sequence that a webhook or an event was given.
+    pub(super) last_queue: u64,
+    /// All events up to this one are dispatched.
+    pub(super) dispatched: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -348,7 +375,7 @@ pub(super) mod key {
     pub(in super::super) const HELD: &[u8] = b"y";
     pub(in super::super) const OLDEST: &[u8] = b"o";
 
-    fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
+    pub(super) fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + parts.iter().map(|part| part.len()).sum::<usize>());
         key.push(prefix);
         for part in parts {

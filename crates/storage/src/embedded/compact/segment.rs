@@ -143,6 +143,7 @@ impl Compactor {
                 let record = Record { head, blobs };
                 Ok(vec![Moving::Other { record, from: place }])
             }
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -229,7 +230,7 @@ fn forget(committer: &mut Committer, segment: u32) -> Result<bool, IndexError> {
     let index = index_of(&committer.shared)?;
     let mut view = View::new(&index)?;
     let more = forget_segment(&mut view, segment, FORGET_ROWS)?;
-    let changes = view.live_changes();
+    let changes = view.live_changes()?;
     view.write().inspect_err(|_| committer.is_index_failed = true)?;
     committer.shared.segments.ledger.change(&changes);
     Ok(more)

@@ -117,7 +117,6 @@ impl<'a, 'v> Eviction<'a, 'v> {
                 inbox: *inbox.as_bytes(),
                 through: begun.through?,
                 at: now.unix_ms(),
-                event_wanted: false,
             }))
         };
         self.begun.iter().filter_map(record).collect()

@@ -51,7 +51,7 @@ fn other_formats_are_refused() {
     for format in [1, 99] {
         fs::write(&stamp, format!("restante-store\nformat {format}\nprofile service\n")).unwrap();
         let refused = line(Embedded::open(&config(dir.path())));
-        let expected = format!("has format {format}, and this version reads format 3");
+        let expected = format!("has format {format}, and this version reads format 4");
         assert!(refused.ends_with(&expected), "{refused}");
     }
     fs::write(&stamp, "something else").unwrap();

@@ -135,7 +135,6 @@ fn history() -> Vec<Head> {
         inbox: key,
         through,
         at: 0,
-        event_wanted: false,
     };
     let mut heads = vec![Record::created(&crate::conformance::request(&inbox)).head];
     heads.extend(
@@ -149,7 +148,6 @@ fn history() -> Vec<Head> {
         sequence: 2,
         reason: RemovalReason::Manual,
         at: 0,
-        event_wanted: false,
     });
     heads.extend([evicted(1), evicted(3)]);
     heads
@@ -195,13 +193,11 @@ fn an_email_that_came_again_after_its_eviction_is_evicted_again_and_forgotten() 
         sequence,
         reason: RemovalReason::Manual,
         at: 0,
-        event_wanted: false,
     };
     let evicted = |through| Head::MailEvicted {
         inbox: key,
         through,
         at: 0,
-        event_wanted: false,
     };
     let created = || Record::created(&crate::conformance::request(&inbox)).head;
     let names = |heads: &[Head]| {
