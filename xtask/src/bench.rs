@@ -7,6 +7,7 @@
 mod api;
 mod case;
 mod crowd;
+mod dead_target;
 mod disk;
 mod figures;
 mod filler;
@@ -22,6 +23,7 @@ mod profile;
 mod report;
 mod start;
 mod throughput;
+mod webhooks;
 mod witness;
 
 use std::path::PathBuf;
@@ -84,6 +86,14 @@ const GROUPS: &[Group] = &[
     Group {
         cases: &[Case::P8],
         run: lists::run,
+    },
+    Group {
+        cases: &[Case::P9],
+        run: webhooks::run,
+    },
+    Group {
+        cases: &[Case::W6],
+        run: dead_target::run,
     },
     Group {
         cases: &[Case::Kill],

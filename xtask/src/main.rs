@@ -14,6 +14,7 @@ mod machine;
 mod measured;
 mod powercut;
 mod probe;
+mod receiver;
 mod release;
 mod repository;
 mod server;

@@ -73,6 +73,23 @@ impl Api {
         Ok(hash.to_owned())
     }
 
+    /// A new global webhook for the arrival of mail; its id.
+    pub(super) fn create_webhook(&self, url: &str) -> Result<String> {
+        let request = json!({ "url": url, "events": ["email.received"] }).to_string();
+        let answer = self
+            .connect()?
+            .expect(201, "POST", "/api/webhooks", request.as_bytes())?;
+        let webhook: Value = serde_json::from_slice(&answer)?;
+        let id = webhook["id"].as_str().context("a webhook has an id")?;
+        Ok(id.to_owned())
+    }
+
+    pub(super) fn delete_webhook(&self, id: &str) -> Result<()> {
+        self.connect()?
+            .expect(204, "DELETE", &format!("/api/webhooks/{id}"), b"")?;
+        Ok(())
+    }
+
     /// So many plain inboxes at addresses that are made from their numbers, over several connections at once.
     pub(super) fn create_many(
         &self,

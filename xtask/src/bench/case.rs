@@ -23,8 +23,12 @@ pub(super) enum Case {
     P7,
     /// Lists, sync and new inboxes beside 100,000 mails
     P8,
+    /// Deliveries to a local receiver
+    P9,
     /// P5, P7 and P8 beside a million inboxes
     P11,
+    /// A good webhook beside one whose target is dead
+    W6,
     /// What a kill in the middle of the load leaves
     #[value(name = "kill")]
     Kill,
@@ -38,7 +42,7 @@ pub(super) enum Case {
 pub(super) struct Sizes {
     /// Interleaved rounds.
     pub(super) rounds: usize,
-    /// Mails of one measurement of P1 to P3, of the kill and of the profile.
+    /// Mails of one measurement of P1 to P3, of P9, of the kill and of the profile.
     pub(super) mails: u32,
     /// Mails of one measurement of P4.
     pub(super) large_mails: u32,
@@ -46,6 +50,8 @@ pub(super) struct Sizes {
     pub(super) paced_mails: usize,
     /// Syncs that a measurement of P5 is compared with.
     pub(super) paced_syncs: usize,
+    /// Mails of one round of W6, on either side.
+    pub(super) mails_beside_dead: usize,
     /// Mails and inboxes of P6 and P7.
     pub(super) million: usize,
     pub(super) million_inboxes: usize,
@@ -67,6 +73,7 @@ impl Sizes {
         large_mails: 2_000,
         paced_mails: 1_000,
         paced_syncs: 500,
+        mails_beside_dead: 2_000,
         million: 1_000_000,
         million_inboxes: 10_000,
         listed: 100_000,
@@ -82,6 +89,7 @@ impl Sizes {
         large_mails: 200,
         paced_mails: 100,
         paced_syncs: 100,
+        mails_beside_dead: 200,
         million: 20_000,
         million_inboxes: 200,
         listed: 5_000,

@@ -41,7 +41,12 @@ impl Ground {
 
     /// A server with its data in the folder.
     pub(super) fn server(&self, folder: &Path) -> Result<Server> {
-        Server::start(&self.binary, folder, SETTINGS)
+        self.server_with(folder, &[])
+    }
+
+    /// A server with its data in the folder and more settings.
+    pub(super) fn server_with(&self, folder: &Path, settings: &[(&str, &str)]) -> Result<Server> {
+        Server::start(&self.binary, folder, &[SETTINGS, settings].concat())
     }
 
     /// A server, and how long it took until it was ready.

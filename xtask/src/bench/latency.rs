@@ -103,7 +103,7 @@ impl Watched {
         let smtp = &server.discovery().smtp;
         let (ended, told) = thread::scope(|scope| {
             let reader = scope.spawn(move || events(stream).take(mails).collect::<HashMap<_, _>>());
-            let ended = self.send(smtp, mails);
+            let ended = paced(smtp, &self.address, mails, PACE);
             (ended, reader.join().expect("the reader does not panic"))
         });
         let ended = ended?;
@@ -117,32 +117,32 @@ impl Watched {
             waits: Waits::of(&waits),
         })
     }
+}
 
-    /// Sends at the pace; the ids with the moments at which their last dots were written.
-    fn send(&self, smtp: &str, mails: usize) -> Result<Vec<(String, Instant)>> {
-        let start = stopwatch::instant();
-        let sent = at_once(SENDERS.min(mails), |sender| {
-            let mut peer = Peer::greeted(smtp)?;
-            let turns = (sender..mails).step_by(SENDERS);
-            turns
-                .map(|turn| {
-                    let due = PACE * u32::try_from(turn)?;
-                    thread::sleep(due.saturating_sub(start.elapsed()));
-                    self.send_one(&mut peer, turn)
-                })
-                .collect::<Result<Vec<_>>>()
-        })?;
-        Ok(sent.into_iter().flatten().collect())
-    }
+/// Sends at a pace; the ids with the moments at which their last dots were written.
+pub(super) fn paced(smtp: &str, address: &str, mails: usize, pace: Duration) -> Result<Vec<(String, Instant)>> {
+    let start = stopwatch::instant();
+    let sent = at_once(SENDERS.min(mails), |sender| {
+        let mut peer = Peer::greeted(smtp)?;
+        let turns = (sender..mails).step_by(SENDERS);
+        turns
+            .map(|turn| {
+                let due = pace * u32::try_from(turn)?;
+                thread::sleep(due.saturating_sub(start.elapsed()));
+                send_one(&mut peer, address, turn)
+            })
+            .collect::<Result<Vec<_>>>()
+    })?;
+    Ok(sent.into_iter().flatten().collect())
+}
 
-    fn send_one(&self, peer: &mut Peer, number: usize) -> Result<(String, Instant)> {
-        peer.open_data(&self.address)?;
-        peer.send(mail(number, SMALL_BYTES))?;
-        let end = stopwatch::instant();
-        let reply = peer.expect(".", 250)?;
-        let id = reply.ids().pop().with_context(|| format!("`{reply}` names no email"))?;
-        Ok((id, end))
-    }
+fn send_one(peer: &mut Peer, address: &str, number: usize) -> Result<(String, Instant)> {
+    peer.open_data(address)?;
+    peer.send(mail(number, SMALL_BYTES))?;
+    let end = stopwatch::instant();
+    let reply = peer.expect(".", 250)?;
+    let id = reply.ids().pop().with_context(|| format!("`{reply}` names no email"))?;
+    Ok((id, end))
 }
 
 /// The ids of the events of a stream, with the moments at which they had come; ends with the patience.
