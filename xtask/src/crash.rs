@@ -5,6 +5,7 @@
 //! The ledger knows the server by its sockets only.
 
 pub(crate) mod home;
+mod hook;
 pub(crate) mod ledger;
 pub(crate) mod load;
 pub(crate) mod message;
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use tempfile::TempDir;
 
@@ -24,6 +25,7 @@ use crate::server::Server;
 use crate::stopwatch;
 use crate::trial::Terms;
 use crate::trial::binary::Binary;
+use hook::Hook;
 use ledger::Ledger;
 use load::Load;
 use report::Report;
@@ -44,7 +46,7 @@ pub(crate) const PLACES: usize = 13;
 /// Emails of one inbox, at most; only the flooded one is sent more.
 pub(crate) const INBOX_MAX: usize = 200;
 /// What the server is told.
-pub(crate) const SETTINGS: [(&str, &str); 1] = [("SVC_INBOX_MAX_EMAILS", "200")];
+pub(crate) const SETTINGS: [(&str, &str); 2] = [("SVC_INBOX_MAX_EMAILS", "200"), ("SVC_WEBHOOK_ALLOW_HTTP", "true")];
 /// A start may take so long, whatever the end before it left (D2).
 const START_MAX: Duration = Duration::from_secs(5);
 /// So many rounds last longer than the inboxes that are left to expire.
@@ -82,6 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         home: home.path(),
         ledger: Ledger::new(PLACES, INBOX_MAX),
         segments: Vec::new(),
+        hook: None,
         report: Report {
             build: options.terms.build(),
             seed,
@@ -117,6 +120,8 @@ struct Run<'a> {
     ledger: Ledger,
     /// Numbers of the segments that were there last.
     segments: Vec<u64>,
+    /// From the first start on.
+    hook: Option<Hook>,
     report: Report,
 }
 
@@ -124,6 +129,10 @@ impl Run<'_> {
     /// Starts, compares, loads, ends, and perhaps ends the next starts as well.
     fn round(&mut self, round: u32, dice: &mut Dice) -> Result<()> {
         let server = self.start()?;
+        match &mut self.hook {
+            Some(hook) => hook.listen(),
+            None => self.hook = Some(Hook::on(&server)?),
+        }
         survey::compare(&server, &self.ledger, Depth::New, dice)?;
         self.work(server, &round.to_string(), dice)?;
         for _ in 0..dice.below(3) {
@@ -144,8 +153,23 @@ impl Run<'_> {
     fn last(&mut self, dice: &mut Dice) -> Result<()> {
         let server = self.start()?;
         survey::compare(&server, &self.ledger, Depth::All, dice)?;
+        self.told()?;
         server.stop()?;
         self.binary.verify(self.home)
+    }
+
+    /// Every event of what was acknowledged has reached the webhook by now, or does so within its patience.
+    fn told(&mut self) -> Result<()> {
+        let Some(hook) = &mut self.hook else { return Ok(()) };
+        let promised = self.ledger.pages().events.clone();
+        let lost = hook.settle(&promised);
+        self.report.events = promised.len();
+        self.report.deliveries = hook.deliveries;
+        self.report.repeated = hook.repeated();
+        let Some(lost) = lost else { return Ok(()) };
+        let text = lost.to_string();
+        self.ledger.pages().violations.push(lost);
+        bail!("{text}")
     }
 
     fn start(&mut self) -> Result<Server> {

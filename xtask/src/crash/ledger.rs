@@ -34,6 +34,9 @@ pub(crate) type Recipient = (usize, u64);
 /// An email that somebody wants something of: its id, its place, and the client that it is sealed for.
 pub(crate) type Wished = (String, usize, Option<u64>);
 
+/// What a webhook of every event is told of an email: the type of the event, and the id.
+pub(crate) type Told = (&'static str, String);
+
 /// The ledger, shared by all clients.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -53,6 +56,8 @@ pub(crate) struct Pages {
     pub(crate) letters: HashMap<Digest, Vec<Recipient>>,
     /// Ids that the flooded place took, in the order of their answers, which is that of their arrival.
     pub(crate) flood: Vec<String>,
+    /// Events of acknowledged changes: each reaches a webhook at least once.
+    pub(crate) events: Vec<Told>,
     /// What must not be.
     pub(crate) violations: Vec<Violation>,
     pub(crate) tally: Tally,
@@ -69,6 +74,7 @@ impl Ledger {
             gone: HashSet::new(),
             letters: HashMap::new(),
             flood: Vec::new(),
+            events: Vec::new(),
             violations: Vec::new(),
             tally: Tally::default(),
             inbox_max,
@@ -112,6 +118,8 @@ impl Pages {
             if place == FLOODED {
                 self.flood.push(id.clone());
             }
+            self.events.push(("email.received", id.clone()));
+            self.events.push(("email.stored", id.clone()));
             let last = self.places[place].lives;
             self.mails.insert(id, Mail::new(place, first, last, message));
         }
@@ -160,6 +168,7 @@ impl Pages {
             Wish::Delete => {
                 self.mails.remove(id);
                 self.gone.insert(id.to_owned());
+                self.events.push(("email.deleted", id.to_owned()));
                 self.tally.deletions += 1;
             }
             Wish::Mark => {

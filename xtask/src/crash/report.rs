@@ -23,6 +23,10 @@ pub(super) struct Report {
     pub(super) longest_rebuild: Duration,
     /// Segment files that were deleted.
     pub(super) segments_deleted: u64,
+    /// Events of acknowledged changes, what a webhook was told in all, and what of that it had been told before.
+    pub(super) events: usize,
+    pub(super) deliveries: u64,
+    pub(super) repeated: u64,
     pub(super) tally: Tally,
     pub(super) violations: Vec<Violation>,
 }
@@ -58,6 +62,11 @@ impl Report {
                 tally.evictions.to_string(),
             ),
             ("sources compared under load", tally.reads.to_string()),
+            ("events that a webhook must be told", self.events.to_string()),
+            (
+                "told to it",
+                format!("{} deliveries, {} of them repeated", self.deliveries, self.repeated),
+            ),
             ("lost", lost.to_string()),
             ("returned from the dead", returned.to_string()),
             ("otherwise not as promised", other.to_string()),

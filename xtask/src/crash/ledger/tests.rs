@@ -26,6 +26,21 @@ fn with_mail() -> Pages {
     pages
 }
 
+#[test]
+fn webhooks_must_be_told_of_what_was_acknowledged() {
+    let mut pages = two_inboxes();
+    pages.sending(MESSAGE, &[(1, 1)]);
+    assert_eq!(pages.events, []);
+    pages.stored(MESSAGE, vec!["a".to_owned()]);
+    pages.granted("a", Wish::Mark);
+    pages.granted("a", Wish::Delete);
+    let told: Vec<_> = pages.events.iter().map(|(event, id)| (*event, id.as_str())).collect();
+    assert_eq!(
+        told,
+        [("email.received", "a"), ("email.stored", "a"), ("email.deleted", "a")]
+    );
+}
+
 fn email(message: Digest) -> FoundEmail {
     FoundEmail {
         is_read: false,
