@@ -261,7 +261,7 @@ impl Committer {
         if self.log.staged_bytes() > 0 {
             self.log.commit()?;
             let retired = std::mem::take(&mut group.retired);
-            let live_changes = group.view.live_changes();
+            let live_changes = group.view.live_changes()?;
             self.shared.inboxes.retire(&retired, || {
                 let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
                 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! What stops it for one segment does not stop it for the others, and is tried again later.
 //! Why a crash at any point loses nothing: ADR 0015.
 
+mod queue;
 mod segment;
 mod stopped;
 

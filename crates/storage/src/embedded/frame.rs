@@ -146,7 +146,7 @@ mod tests {
         let bytes = frame.encode(Salt(*b"saltsalt"), &head);
         assert_eq!(hex(&bytes), "727374521200000000000000010000001800000000000000fd547a6d");
         let header = a_header().encode(7);
-        let expected = "7273745345474d540300000007000000090000000000000073616c7473616c74b46ff643";
+        let expected = "7273745345474d540400000007000000090000000000000073616c7473616c74c358ee72";
         assert_eq!(hex(&header), expected);
     }
 

@@ -22,7 +22,10 @@ use keeper::Keeper;
 use tree::Tree;
 
 use super::merge::Changes;
-use super::rows::{CountRow, DeletedRow, InboxRow, MailRow, Meta, ReapedRow, RetiredRow, SignatureRow, decode, key};
+use super::rows::{
+    CountRow, DeletedRow, InboxRow, MailRow, Meta, QueuedIn, ReapedRow, RetiredRow, SignatureRow, decode, key,
+    queue_key,
+};
 use super::shared::is_shortage;
 use crate::Part;
 
@@ -110,6 +113,11 @@ pub(super) trait Rows {
     /// Bytes of the live records of a segment; none if it never had any, or is gone.
     fn live_bytes(&self, segment: u32) -> Result<Option<u64>, IndexError> {
         row(self.get(&key::segment(segment))?)
+    }
+
+    /// What rows of the queue point to in a segment.
+    fn queued_in(&self, segment: u32) -> Result<QueuedIn, IndexError> {
+        Ok(row(self.get(&queue_key::queue_segment(segment))?)?.unwrap_or_default())
     }
 
     fn at_address(&self, address: &str) -> Result<Option<InboxKey>, IndexError> {

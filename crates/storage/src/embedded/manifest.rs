@@ -134,6 +134,17 @@ impl Manifest {
         self.lock().is_gone(segment)
     }
 
+    /// The first segment behind all that were deleted: from here on the log is whole.
+    ///
+    /// Before it, a record may be there and the one that ended what it says may be gone (ADR 0017).
+    pub(super) fn floor(&self) -> u32 {
+        let known = self.lock();
+        known
+            .gone
+            .last_key_value()
+            .map_or(0, |(_, last)| last.saturating_add(1))
+    }
+
     /// A segment, and how much of it was synced once, and of all before it.
     pub(super) fn synced(&self) -> (u32, u64) {
         self.lock().synced

@@ -1,5 +1,7 @@
 //! Which records are live, and how they are written again at the end of the log.
 
+mod queue;
+
 use std::collections::HashSet;
 
 use bytes::Bytes;
@@ -11,6 +13,7 @@ use super::record::{Blob, Ended, Head, IdempotencyHashes, InboxHead, MailHead, R
 use super::rows::{IdempotencyRow, InboxRow, Place, key, signature_bit};
 use super::view::View;
 use crate::Part;
+pub(super) use queue::{Queued, holds_queue};
 
 /// Segments that may hold earlier records of one inbox, at most, so that the records that list them stay short.
 ///
@@ -47,7 +50,7 @@ pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<boo
             counts.and_then(|counts| counts.evicted).map(|evicted| evicted.place)
         }
         Head::InboxReaped { inbox, .. } => rows.reaped(InboxKey::from_bytes(*inbox))?.map(|gone| gone.place),
-        _ => None,
+        head => return queue::is_live(rows, head, place),
     };
     Ok(found.is_some_and(|found| found.is(&place)))
 }
@@ -93,6 +96,8 @@ pub(super) enum Moving {
     },
     /// A record that says the same wherever it lies.
     Other { record: Record, from: Place },
+    /// Something of the queue.
+    Queued(Queued),
 }
 
 impl Moving {
@@ -105,6 +110,7 @@ impl Moving {
                 sum(blobs) + signatures.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
             }
             Self::Other { record, .. } => record.body_bytes(),
+            Self::Queued(queued) => queued.bytes(),
         }
     }
 }
@@ -143,6 +149,7 @@ impl Operation for Move {
                     signatures,
                 } => moves.mail(head, from, blobs, signatures)?,
                 Moving::Other { record, from } => moves.other(record, from)?,
+                Moving::Queued(queued) => moves.records.extend(queued.record(view)?),
             }
         }
         Ok(Decision::write(moves.records, ()))

@@ -55,7 +55,7 @@ pub(super) fn replay_watched(
     manifest: &Manifest,
     mut watch: impl FnMut(u64, u64),
 ) -> Result<End, ReplayError> {
-    let mut view = View::of_log(index)?;
+    let mut view = View::of_log(index, manifest.floor())?;
     let start = view.meta;
     let segments = manifest.segments()?;
     check_position(&start, &segments)?;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::index::{Index, IndexError, Row, Rows, Slice};
+use super::ledger::Live;
 use super::merge::{Changes, Merge};
 use super::rows::{Meta, decode, encode, key};
 use serde::Serialize;
@@ -16,6 +17,8 @@ pub(super) struct View<'a> {
     index: &'a Index,
     pending: Changes,
     spills: Spills,
+    /// Records of the queue in segments before this one are not believed (ADR 0017).
+    pub(super) floor: u32,
     /// Totals and position, written with the group.
     pub(super) meta: Meta,
 }
@@ -36,15 +39,17 @@ impl<'a> View<'a> {
             index,
             pending: Changes::new(),
             spills: Spills::No,
+            floor: 0,
             meta: index.meta()?,
         })
     }
 
-    /// The index as it is, to apply what is in the log already.
-    pub(super) fn of_log(index: &'a Index) -> Result<Self, IndexError> {
+    /// The index as it is, to apply what is in a log already that is whole from a segment on.
+    pub(super) fn of_log(index: &'a Index, floor: u32) -> Result<Self, IndexError> {
         let view = Self::new(index)?;
         Ok(Self {
             spills: Spills::Yes,
+            floor,
             ..view
         })
     }
@@ -56,11 +61,14 @@ impl<'a> View<'a> {
     }
 
     /// The segments whose live bytes change with the group, and what they are then.
-    pub(super) fn live_changes(&self) -> Vec<(u32, u64)> {
+    pub(super) fn live_changes(&self) -> Result<Vec<Live>, IndexError> {
         let keys = key::SEGMENTS.to_vec()..key::end_of(key::SEGMENTS);
-        let changed = self.pending.range(keys).filter_map(|(name, value)| {
-            let live = value.as_ref().map_or(Some(0), |value| decode(value).ok())?;
-            Some((key::segment_of(name)?, live))
+        let changed = self.pending.range(keys).map(|(name, value)| {
+            let segment = key::segment_of(name).ok_or(IndexError::Missing)?;
+            // Whatever changes what is queued there changes what is live.
+            let queued = self.queued_in(segment)?.bytes;
+            let bytes = value.as_ref().map_or(Ok(0), |value| decode(value))?;
+            Ok(Live { segment, bytes, queued })
         });
         changed.collect()
     }

@@ -10,7 +10,7 @@ use super::super::commit::{Committer, Message, Submitted};
 use super::super::index::{Index, IndexError, Rows};
 use super::super::ledger::Victim;
 use super::super::record::{Head, MailHead, Record};
-use super::super::relocate::{Move, Moving, inbox_row, is_live, is_retired_by};
+use super::super::relocate::{Move, Moving, holds_queue, inbox_row, is_live, is_retired_by};
 use super::super::rows::{BlobAt, Place};
 use super::super::scan::{Bodies, Scanner, Step};
 #[cfg(test)]
@@ -22,9 +22,9 @@ use crate::{Part, Unavailable};
 use std::time::Duration;
 
 /// Records that are handed over at once: each is several rows of one batch.
-const CHUNK_RECORDS: usize = 64;
+pub(super) const CHUNK_RECORDS: usize = 64;
 /// How often a segment is looked through: what changed while it was read is found the next time.
-const LOOKS: usize = 4;
+pub(super) const LOOKS: usize = 4;
 /// Rows that are forgotten in one step.
 const FORGET_ROWS: usize = 256;
 
@@ -36,6 +36,9 @@ impl Compactor {
         if self.shared.index()?.meta()?.segment <= segment {
             return Err(Stopped::TooEarly);
         }
+        self.move_queue(victim)?;
+        #[cfg(test)]
+        self.pass(CrashPoint::Requeued)?;
         self.empty(victim)?;
         #[cfg(test)]
         self.pass(CrashPoint::Emptied)?;
@@ -55,13 +58,13 @@ impl Compactor {
         }
         #[cfg(test)]
         self.pass(CrashPoint::Deleted)?;
-        tracing::debug!(segment, moved = victim.live, "compacted a segment");
+        tracing::debug!(segment, moved = victim.cost, "compacted a segment");
         Ok(())
     }
 
     /// Moves what is live until nothing is. Nothing needs to be read, nor to be readable, if nothing is from the start.
     fn empty(&self, victim: Victim) -> Result<(), Stopped> {
-        if victim.live == 0 {
+        if self.shared.index()?.live_bytes(victim.segment)?.unwrap_or_default() == 0 {
             return Ok(());
         }
         for _ in 0..LOOKS {
@@ -118,7 +121,8 @@ impl Compactor {
 
     /// What must be moved for a record: nothing if it is dead.
     fn read_live(&self, index: &Index, head: Head, place: Place) -> Result<Vec<Moving>, Stopped> {
-        if !is_live(index, &head, place)? {
+        // What is queued was moved before, by its rows.
+        if head.is_of_queue() || !is_live(index, &head, place)? {
             return Ok(Vec::new());
         }
         match head {
@@ -186,13 +190,13 @@ impl Compactor {
         blobs.into_iter().map(|at| self.read(at)).collect()
     }
 
-    fn read(&self, at: BlobAt) -> Result<Bytes, Stopped> {
+    pub(super) fn read(&self, at: BlobAt) -> Result<Bytes, Stopped> {
         self.shared.segments.read(at).map_err(|error| Stopped::at(at, error))
     }
 
     /// Hands records to the committer, waits until they are durable, and then as long again, so that compaction
     /// takes no more than half of what the disk can do, unless it must.
-    fn hand_over(&self, chunk: Vec<Moving>, victim: Victim) -> Result<(), Stopped> {
+    pub(super) fn hand_over(&self, chunk: Vec<Moving>, victim: Victim) -> Result<(), Stopped> {
         let started = Instant::now();
         let (reply, answer) = oneshot::channel();
         let job = Submitted::new(Move(chunk), reply);
@@ -217,7 +221,7 @@ impl Compactor {
 /// Hands the kernel an index that does not need a segment, and says which one that is; none if it does need it.
 fn checkpoint_without(committer: &mut Committer, segment: u32) -> Result<Option<u64>, IndexError> {
     let index = index_of(&committer.shared)?;
-    if index.live_bytes(segment)?.unwrap_or_default() > 0 {
+    if index.live_bytes(segment)?.unwrap_or_default() > 0 || holds_queue(&*index, segment)? {
         return Ok(None);
     }
     // What failed to write is in doubt: the sooner it is made anew, the better.

@@ -39,6 +39,8 @@ pub(in crate::embedded) enum Fault {
 pub(in crate::embedded) enum CrashPoint {
     /// Some records are moved.
     Moved,
+    /// Nothing of the queue lies before the end of the segment.
+    Requeued,
     /// Nothing in the segment is live.
     Emptied,
     /// An index that says so is with the kernel.

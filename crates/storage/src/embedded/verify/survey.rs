@@ -113,6 +113,11 @@ impl Files {
         self.all.iter()
     }
 
+    /// As [`Manifest::floor`]; without a manifest every record is believed, as nobody knows better.
+    fn floor(&self) -> u32 {
+        self.manifest.as_ref().map_or(0, Manifest::floor)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.all.iter().map(|file| file.len).sum()
     }
@@ -164,7 +169,7 @@ impl Survey<'_> {
         watch: &mut impl FnMut(Progress),
         tell: &mut impl FnMut(Finding),
     ) -> Result<(), ReplayError> {
-        let mut view = View::of_log(self.into)?;
+        let mut view = View::of_log(self.into, self.files.floor())?;
         let (mut done, total) = (0, self.files.bytes());
         let mut spoiled = Vec::new();
         for file in self.files.iter() {
@@ -238,7 +243,7 @@ impl Survey<'_> {
 
 /// Brings an index to the end of the log; what cannot be read is left out.
 pub(super) fn make_index(index: &Index, files: &Files, watch: &mut impl FnMut(Progress)) -> Result<(), ReplayError> {
-    let mut view = View::of_log(index)?;
+    let mut view = View::of_log(index, files.floor())?;
     let start = view.meta;
     let behind = files.iter().filter(|file| file.segment >= start.segment);
     for file in behind {
