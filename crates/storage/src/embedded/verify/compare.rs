@@ -1,11 +1,12 @@
 //! Two indexes side by side: that of the store, and the one that its log makes.
 
-use restante_model::{EmailId, InboxHash, InboxKey};
+use restante_model::{EmailId, InboxHash, InboxKey, WebhookId};
 
 use super::super::index::{Index, IndexError, Row, Rows};
 use super::super::relocate::inbox_row;
 use super::super::rows::{
-    CountRow, DeletedRow, InboxRow, MailRow, Meta, Place, ReapedRow, RetiredRow, SignatureRow, decode, encode, key,
+    CountRow, DeletedRow, DeliveryRow, EventRow, InboxRow, MailRow, Meta, Place, ReapedRow, RetiredRow, SignatureRow,
+    WebhookRow, decode, encode, key, queue_key,
 };
 use super::Progress;
 use super::finding::{Finding, Problem};
@@ -72,22 +73,23 @@ impl Comparison<'_> {
             },
         };
         tell(Finding {
-            inbox: self.inbox(name)?,
-            email: email(name),
+            inbox: self.inbox(row)?,
+            email: email(name, value),
+            webhook: webhook(name),
             ..finding
         });
         Ok(())
     }
 
     /// The address of the inbox of a row, or the hash that the row is about.
-    fn inbox(&self, name: &[u8]) -> Result<Option<String>, IndexError> {
+    fn inbox(&self, (name, value): &Row) -> Result<Option<String>, IndexError> {
         if let Some(address) = name.strip_prefix(b"a") {
             return Ok(Some(String::from_utf8_lossy(address).into_owned()));
         }
         if let Some(hash) = name.strip_prefix(b"h").and_then(|hash| hash.try_into().ok()) {
             return Ok(Some(InboxHash::from_bytes(hash).to_string()));
         }
-        let Some(inbox) = inbox_key_of(name) else {
+        let Some(inbox) = inbox_key_of(name, value) else {
             return Ok(None);
         };
         let row = match inbox_row(self.fresh, inbox)? {
@@ -142,9 +144,15 @@ fn said((name, value): &Row) -> Result<Vec<u8>, IndexError> {
                 live_bytes,
                 mail_bytes,
                 last_sequence,
-                ..
+                last_queue,
+                dispatched,
+                segment: _,
+                offset: _,
+                salt: _,
+                is_swept: _,
             } = decode(value)?;
-            encode(&(inboxes, emails, live_bytes, mail_bytes, last_sequence))
+            let queue = (last_queue, dispatched);
+            encode(&(inboxes, emails, live_bytes, mail_bytes, last_sequence, queue))
         }
         _ => value.to_vec(),
     })
@@ -169,6 +177,20 @@ fn kind(name: &[u8]) -> &'static str {
         Some(b'z') => "removed inbox",
         Some(b'y') => "segment of a removed inbox",
         Some(b'g') => "live bytes of a segment",
+        Some(b'W') => "webhook",
+        Some(b'w') => "place of a webhook in the order of creation",
+        Some(b'k') => "counts of webhooks",
+        Some(b'j') => "idempotency key of a webhook",
+        Some(b'X') => "work that a webhook leaves",
+        Some(b'e') => "event",
+        Some(b'E') => "count of the deliveries of an event",
+        Some(b'd') => "delivery",
+        Some(b'v') => "id of a delivery",
+        Some(b'n') => "place of a delivery in its line",
+        Some(b'Q') => "counts of the deliveries of a webhook",
+        Some(b'N') => "next delivery of a webhook",
+        Some(b'F') => "record of how far events are dispatched",
+        Some(b'G') => "queued bytes of a segment",
         _ => "row of another kind",
     }
 }
@@ -182,20 +204,27 @@ fn place(name: &[u8], value: &[u8]) -> Option<Place> {
         b's' => decode(value).ok().map(|row: SignatureRow| row.place),
         b't' => decode(value).ok().map(|row: DeletedRow| row.place),
         b'z' => decode(value).ok().map(|row: ReapedRow| row.place),
+        b'W' => decode(value).ok().map(|row: WebhookRow| row.place),
+        b'e' => decode(value).ok().map(|row: EventRow| row.place),
+        b'd' => decode(value).ok().map(|row: DeliveryRow| row.place),
+        b'F' => decode(value).ok(),
         _ => None,
     }
 }
 
 fn segment(name: &[u8]) -> Option<u32> {
     match name.first()? {
-        b'g' | b'y' => key::segment_of(name),
+        b'g' | b'y' | b'G' => key::segment_of(name),
         _ => None,
     }
 }
 
-/// The inbox that the key of a row names by its key.
-fn inbox_key_of(name: &[u8]) -> Option<InboxKey> {
+/// The inbox that a row names by its key.
+fn inbox_key_of(name: &[u8], value: &[u8]) -> Option<InboxKey> {
     let bytes = match name.first()? {
+        b'e' => return decode(value).ok().map(|row: EventRow| InboxKey::from_bytes(row.inbox)),
+        // A webhook may be of all inboxes.
+        b'w' | b'k' => name.strip_prefix(&[name[0], 1])?.get(..16)?,
         b'I' | b'R' | b'C' | b'm' | b's' | b'q' | b't' | b'u' | b'z' => name.get(1..17)?,
         b'x' | b'o' => name.get(9..25)?,
         b'y' => name.get(5..21)?,
@@ -204,9 +233,21 @@ fn inbox_key_of(name: &[u8]) -> Option<InboxKey> {
     Some(InboxKey::from_bytes(bytes.try_into().ok()?))
 }
 
-/// The email that the key of a row names.
-fn email(name: &[u8]) -> Option<EmailId> {
+/// The webhook that the key of a row names.
+fn webhook(name: &[u8]) -> Option<WebhookId> {
+    let bytes = match name.first()? {
+        b'W' | b'd' | b'n' | b'Q' => name.get(1..17)?,
+        b'N' => name.get(9..25)?,
+        b'X' => name.strip_prefix(queue_key::REMOVED).or(name.strip_prefix(queue_key::ORPHANS))?,
+        _ => return None,
+    };
+    Some(WebhookId::from_bytes(bytes.try_into().ok()?))
+}
+
+/// The email that a row names.
+fn email(name: &[u8], value: &[u8]) -> Option<EmailId> {
     match name.first()? {
+        b'e' => decode(value).ok().map(|row: EventRow| EmailId::from_bytes(row.email)),
         b'm' | b's' | b't' => Some(EmailId::from_bytes(name.get(17..33)?.try_into().ok()?)),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use restante_model::EmailId;
+use restante_model::{EmailId, WebhookId};
 
 use crate::Part;
 
@@ -20,6 +20,8 @@ pub struct Finding {
     pub inbox: Option<String>,
     /// The email.
     pub email: Option<EmailId>,
+    /// The webhook.
+    pub webhook: Option<WebhookId>,
 }
 
 /// What is found.
@@ -48,6 +50,12 @@ pub enum Problem {
     PartDamaged(Part),
     /// The key of an encrypted inbox does not match its checksum.
     KeyDamaged,
+    /// The configuration of a webhook does not match its checksum.
+    ConfigDamaged,
+    /// What is to be told of the arrival of an email does not match its checksum.
+    EventDamaged,
+    /// The report of the last attempt of a delivery does not match its checksum.
+    ReportDamaged,
     /// Another blob of a record does not match its checksum.
     BlobDamaged,
     /// A blob of a record that was deleted or written again since does not match its checksum: nothing is lost by it.
@@ -91,6 +99,9 @@ impl fmt::Display for Problem {
             }
             Self::PartDamaged(part) => write!(f, "the {} does not match its checksum", part_name(*part)),
             Self::KeyDamaged => f.write_str("the client's key does not match its checksum"),
+            Self::ConfigDamaged => f.write_str("the configuration of the webhook does not match its checksum"),
+            Self::EventDamaged => f.write_str("the event of the email's arrival does not match its checksum"),
+            Self::ReportDamaged => f.write_str("the report of a delivery does not match its checksum"),
             Self::BlobDamaged => f.write_str("a part of a record does not match its checksum"),
             Self::DeadDamaged => f.write_str("note: damaged, in a record that is live no more: nothing is lost by it"),
             Self::IndexNotBelieved => f.write_str("note: the next start makes the index anew; it was not compared"),
@@ -123,6 +134,7 @@ impl Finding {
             offset: None,
             inbox: None,
             email: None,
+            webhook: None,
         }
     }
 
@@ -149,6 +161,9 @@ impl fmt::Display for Finding {
         if let Some(email) = self.email {
             write!(f, "email {email} ")?;
         }
+        if let Some(webhook) = self.webhook {
+            write!(f, "webhook {webhook} ")?;
+        }
         write!(f, "{}", self.problem)
     }
 }
@@ -168,6 +183,13 @@ mod tests {
         let expected = format!(
             "segment 3 offset 1234 inbox bob@restante.test email {id} the raw message does not match its checksum"
         );
+        assert_eq!(finding.to_string(), expected);
+        let id = WebhookId::from_bytes([0x22; 16]);
+        let finding = Finding {
+            webhook: Some(id),
+            ..Finding::of(Problem::ConfigDamaged)
+        };
+        let expected = format!("webhook {id} the configuration of the webhook does not match its checksum");
         assert_eq!(finding.to_string(), expected);
         let finding = Finding::of(Problem::RowMissing("totals"));
         assert_eq!(finding.to_string(), "the index lacks the totals that the log holds");

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use restante_model::{EmailId, InboxKey};
+use restante_model::{EmailId, InboxKey, WebhookId};
 
 use super::super::apply::apply;
 use super::super::frame::{FILE_HEADER, FileHeader, Salt};
@@ -310,11 +310,14 @@ fn findings(view: &View<'_>, found: &Found) -> Result<Vec<Finding>, ReplayError>
     let Found {
         head, place, spoiled, ..
     } = found;
-    let (inbox, email) = match head {
-        Head::InboxStored(stored) => (Some(stored.inbox), None),
-        Head::MailStored(mail) => (Some(mail.inbox), Some(mail.email)),
-        Head::SignatureAttached { inbox, email, .. } => (Some(*inbox), Some(*email)),
-        _ => (None, None),
+    let (inbox, email, webhook) = match head {
+        Head::InboxStored(stored) => (Some(stored.inbox), None, None),
+        Head::MailStored(mail) => (Some(mail.inbox), Some(mail.email), None),
+        Head::SignatureAttached { inbox, email, .. } => (Some(*inbox), Some(*email), None),
+        Head::WebhookStored(stored) => (stored.inbox, None, Some(stored.webhook)),
+        Head::EventStored(event) => (Some(event.inbox), Some(event.email), None),
+        Head::DeliveryStored(delivery) => (None, None, Some(delivery.webhook)),
+        _ => (None, None, None),
     };
     let inbox = match inbox {
         Some(inbox) => inbox_row(view, InboxKey::from_bytes(inbox))?.map(|row| row.address),
@@ -327,6 +330,7 @@ fn findings(view: &View<'_>, found: &Found) -> Result<Vec<Finding>, ReplayError>
             findings.push(Finding {
                 inbox: inbox.clone(),
                 email: email.map(EmailId::from_bytes),
+                webhook: webhook.map(WebhookId::from_bytes),
                 ..Finding::of(problem(head, position)).at(place.segment, offset)
             });
         }
@@ -343,6 +347,9 @@ fn problem(head: &Head, blob: usize) -> Problem {
             None => Problem::BlobDamaged,
         },
         Head::SignatureAttached { part, .. } => Problem::PartDamaged(*part),
+        Head::WebhookStored(_) => Problem::ConfigDamaged,
+        Head::EventStored(_) => Problem::EventDamaged,
+        Head::DeliveryStored(_) => Problem::ReportDamaged,
         _ => Problem::BlobDamaged,
     }
 }
