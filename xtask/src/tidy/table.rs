@@ -228,8 +228,13 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "rustls",
-        // crates/auth: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
-        owners: &["crates/tls", "crates/auth", "crates/testkit"],
+        // crates/auth, crates/webhook: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
+        // crates/webhook: the authorities that a sender trusts (record 0018).
+        owners: &["crates/tls", "crates/auth", "crates/webhook", "crates/testkit"],
+    },
+    Owned {
+        package: "rustls-native-certs",
+        owners: &["crates/webhook"],
     },
     // Only tests compare with it (ADR 0001).
     Owned {

@@ -61,6 +61,16 @@ impl DnsServer {
         })
     }
 
+    /// Serves these records, in master-file form with absolute names.
+    ///
+    /// # Panics
+    /// If they are not understood, or no port is free.
+    pub fn of(records: &str) -> Self {
+        let server = Self::with(State::default());
+        server.add(records);
+        server
+    }
+
     /// A server that receives queries and answers none.
     pub fn silent() -> Self {
         Self::with(State {
@@ -302,9 +312,7 @@ www.example.test. 60 IN CNAME a.b.example.test.
 ";
 
     fn server() -> DnsServer {
-        let server = DnsServer::with(State::default());
-        server.add(ZONE);
-        server
+        DnsServer::of(ZONE)
     }
 
     fn ask(server: &DnsServer, of: &str, wanted: RecordType) -> Message {

@@ -1,0 +1,90 @@
+//! Why an attempt failed, in words for the user.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use crate::resolver::Unresolved;
+use crate::target::Forbidden;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("timeout: the target did not answer within {} ms", .0.as_millis())]
+    Timeout(Duration),
+    #[error("the target {0}")]
+    Forbidden(#[from] Forbidden),
+    #[error("{0}")]
+    Unresolved(Unresolved),
+    #[error("the target does not accept connections (connection refused)")]
+    Refused,
+    #[error("the target cannot be reached")]
+    Unreachable,
+    #[error("timeout of the connection to the target")]
+    ConnectTimeout,
+    #[error("the TLS connection to the target failed: {0}")]
+    Tls(String),
+    #[error("the target closed the connection without an answer")]
+    Closed,
+    #[error("the target's answer is not HTTP")]
+    NoHttp,
+    #[error("the value of the header {0} cannot be sent")]
+    Header(&'static str),
+}
+
+/// What to say of an answer that is no success.
+pub(super) fn of_status(status: u16) -> Option<String> {
+    match status {
+        200..=299 => None,
+        300..=399 => Some(format!(
+            "the target answered with status {status}; redirects are not followed"
+        )),
+        _ => Some(format!("the target answered with status {status}")),
+    }
+}
+
+/// Whether a request failed after there was a connection, with no answer: over a kept one, the failure may be old.
+pub(super) fn is_of_connection(error: &reqwest::Error) -> bool {
+    error.is_request() && !error.is_connect() && !error.is_timeout()
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        if let Some(forbidden) = cause::<Forbidden>(&error) {
+            return Self::Forbidden(*forbidden);
+        }
+        if let Some(unresolved) = cause::<Unresolved>(&error) {
+            return Self::Unresolved(*unresolved);
+        }
+        if let Some(tls) = cause::<rustls::Error>(&error) {
+            return Self::Tls(tls.to_string());
+        }
+        if error.is_timeout() {
+            return Self::ConnectTimeout;
+        }
+        let kind = cause::<io::Error>(&error).map(io::Error::kind);
+        match kind {
+            Some(io::ErrorKind::ConnectionRefused) => Self::Refused,
+            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Self::Closed,
+            _ if error.is_connect() => Self::Unreachable,
+            Some(_) => Self::Closed,
+            None => Self::NoHttp,
+        }
+    }
+}
+
+/// The first cause of this type; the errors of IO and TLS wrap theirs where `source` does not look.
+fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
