@@ -55,8 +55,8 @@ pub(crate) struct Options {
     /// A server to measure instead of the one that is built for it
     #[arg(long)]
     server: Option<PathBuf>,
-    /// Write docs/BENCHMARKS.md and docs/benchmarks.json
-    #[arg(long, conflicts_with_all = ["only", "quick", "server"])]
+    /// Write docs/BENCHMARKS.md and docs/benchmarks.json; with --only the part of the former that those cases have
+    #[arg(long, conflicts_with_all = ["quick", "server"])]
     write: bool,
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     println!("{}", report.tables());
     if options.write {
-        report.write()?;
+        report.write(&options.only)?;
     }
     report.check()
 }

@@ -126,9 +126,15 @@ impl Report {
         }
     }
 
-    /// Puts the tables into the document, and all figures beside it.
-    pub(super) fn write(&self) -> Result<()> {
-        measured::write(MARKDOWN, "cargo xtask bench --write", &format!("\n{}\n", self.tables()))?;
+    /// Puts the tables into the document, and all figures beside it; those of some cases only into a part of their own.
+    pub(super) fn write(&self, only: &[Case]) -> Result<()> {
+        let text = format!("\n{}\n", self.tables());
+        if !only.is_empty() {
+            let cases: Vec<String> = only.iter().map(|case| format!("{case:?}")).collect();
+            let command = format!("cargo xtask bench --only {} --write", cases.join(","));
+            return measured::write(MARKDOWN, &command, &text);
+        }
+        measured::write(MARKDOWN, "cargo xtask bench --write", &text)?;
         fs::write(
             repository::root().join(JSON),
             serde_json::to_string_pretty(self)? + "\n",
