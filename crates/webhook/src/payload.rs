@@ -13,7 +13,6 @@ use serde::{Serialize, Serializer};
 
 pub use node::Node;
 use node::{object, text};
-pub(crate) use sample::samples;
 
 /// How much of an email a payload shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,9 @@ const INSERTED_MIN: usize = 1 << 20;
 /// How often the texts of an event fit into what may be inserted: escaping alone can make seven bytes of one.
 const INSERTED_FACTOR: usize = 8;
 
+/// Bytes of a value that is inserted in any case: a number outside of strings must not vanish.
+const ALWAYS_INSERTED: usize = 64;
+
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escape {
@@ -34,6 +37,31 @@ pub(super) struct Substitution {
 struct Placeholder {
     place: Range<usize>,
     path: Range<usize>,
+}
+
+/// Where a piece begins, in the template and in what is rendered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) in_template: usize,
+    pub(super) in_rendered: usize,
+    pub(super) is_placeholder: bool,
+}
+
+impl Piece {
+    fn text(in_template: usize, in_rendered: usize) -> Self {
+        Self {
+            in_template,
+            in_rendered,
+            is_placeholder: false,
+        }
+    }
+
+    fn placeholder(in_template: usize, in_rendered: usize) -> Self {
+        Self {
+            is_placeholder: true,
+            ..Self::text(in_template, in_rendered)
+        }
+    }
 }
 
 impl Substitution {
@@ -64,29 +92,45 @@ impl Substitution {
 
     /// The text with the values of an event.
     pub(super) fn render(&self, envelope: &EventEnvelope) -> String {
-        self.render_with(envelope, |_, _| {})
+        self.fill(envelope.data.text_bytes(), |path| self.value(envelope, path), |_| {})
     }
 
-    /// The same; tells of each piece of the text where it begins, in the template and in what is rendered.
-    pub(super) fn render_with(&self, envelope: &EventEnvelope, mut piece: impl FnMut(usize, usize)) -> String {
+    /// The text with the values of paths, up to a size that follows from that of the event.
+    ///
+    /// Tells of each piece of the text, and of each placeholder, where it begins.
+    pub(super) fn fill<'a>(
+        &'a self,
+        event_bytes: usize,
+        value: impl Fn(&'a str) -> String,
+        mut piece: impl FnMut(Piece),
+    ) -> String {
         let mut rendered = String::with_capacity(self.text.len());
-        let mut room = INSERTED_MIN + INSERTED_FACTOR * envelope.data.text_bytes();
+        let mut room = INSERTED_MIN + INSERTED_FACTOR * event_bytes;
         let mut at = 0;
         for placeholder in &self.placeholders {
-            piece(at, rendered.len());
+            piece(Piece::text(at, rendered.len()));
             rendered.push_str(&self.text[at..placeholder.place.start]);
-            piece(placeholder.place.start, rendered.len());
+            piece(Piece::placeholder(placeholder.place.start, rendered.len()));
             at = placeholder.place.end;
-            let value = envelope.find(self.text[placeholder.path.clone()].trim());
-            let value = value.map(|value| self.written(&value)).unwrap_or_default();
-            if let Some(left) = room.checked_sub(value.len()) {
+            let value = value(self.text[placeholder.path.clone()].trim());
+            if value.len() <= ALWAYS_INSERTED {
+                rendered.push_str(&value);
+            } else if let Some(left) = room.checked_sub(value.len()) {
                 rendered.push_str(&value);
                 room = left;
             }
         }
-        piece(at, rendered.len());
+        piece(Piece::text(at, rendered.len()));
         rendered.push_str(&self.text[at..]);
         rendered
+    }
+
+    /// The value at a path, as it is written; nothing if there is none.
+    pub(super) fn value(&self, envelope: &EventEnvelope, path: &str) -> String {
+        envelope
+            .find(path)
+            .map(|value| self.written(&value))
+            .unwrap_or_default()
     }
 
     /// The template itself.
