@@ -1,4 +1,4 @@
-//! Reading JSON bodies: every wrong field is named, and none is passed over.
+//! Reading JSON bodies.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
+use crate::fields::Fields;
 
 /// Bytes of a JSON body, at most.
 pub const BODY_MAX: usize = 256 * 1024;
@@ -21,8 +22,8 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) struct JsonObject {
     /// The bytes as sent.
     bytes: Bytes,
-    fields: Map<String, Value>,
-    errors: Vec<String>,
+    /// What it says.
+    pub(crate) fields: Fields,
 }
 
 impl<S: Send + Sync> FromRequest<S> for JsonObject {
@@ -85,75 +86,29 @@ async fn collect(mut body: Body) -> Result<Bytes, ApiError> {
 
 impl JsonObject {
     fn new(bytes: Bytes, fields: Map<String, Value>) -> Self {
-        Self {
-            bytes,
-            fields,
-            errors: Vec::new(),
-        }
+        let fields = Fields::of_body(fields);
+        Self { bytes, fields }
     }
 
-    /// Takes a field; `null` is absent.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
-        self.fields.remove(name).filter(|value| !value.is_null())
-    }
-
-    /// Takes a text.
-    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
-        match self.take(name)? {
-            Value::String(text) => Some(text),
-            _ => self.wrong(name, "must be a string"),
-        }
-    }
-
-    /// Takes a boolean.
-    pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
-        match self.take(name)? {
-            Value::Bool(flag) => Some(flag),
-            _ => self.wrong(name, "must be a boolean"),
-        }
-    }
-
-    /// Takes a whole number. One below 0 or above 64 bits becomes the nearest that fits: for its reader to say which range
-    /// it is out of.
-    pub(crate) fn whole_number(&mut self, name: &str) -> Option<u64> {
-        let value = self.take(name)?;
-        let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
-        whole.or_else(|| self.wrong(name, "must be a whole number"))
-    }
-
-    /// Notes that a field breaks a rule.
-    pub(crate) fn wrong<T>(&mut self, name: &str, rule: &str) -> Option<T> {
-        self.errors.push(format!("{name} {rule}"));
-        None
+    /// A body that says this.
+    #[cfg(test)]
+    pub(crate) fn of(body: &Value) -> Self {
+        let text = body.to_string();
+        Self::new(Bytes::from(text.clone()), serde_json::from_str(&text).unwrap())
     }
 
     /// Refuses every field that was not taken, and every wrong one; gives back the bytes as sent.
     ///
     /// # Errors
     /// 400 with all of them.
-    pub(crate) fn finish(mut self) -> Result<Bytes, ApiError> {
-        let unknown = self
-            .fields
-            .keys()
-            .map(|name| format!("property {name} should not exist"));
-        self.errors.extend(unknown);
-        if self.errors.is_empty() {
+    pub(crate) fn finish(self) -> Result<Bytes, ApiError> {
+        let errors = self.fields.into_errors();
+        if errors.is_empty() {
             Ok(self.bytes)
         } else {
-            Err(ApiError::Invalid(self.errors))
+            Err(ApiError::Invalid(errors))
         }
     }
-}
-
-/// `60.0` is a whole number in JSON, which has only one type of number.
-fn whole(number: f64) -> Option<u64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "what does not fit becomes the nearest that does"
-    )]
-    let nearest = number as u64;
-    (number.fract() == 0.0).then_some(nearest)
 }
 
 #[cfg(test)]
@@ -184,47 +139,6 @@ mod tests {
             began.elapsed(),
             Duration::from_secs(30),
             "its type is enough to refuse it"
-        );
-    }
-
-    fn object(json: &str) -> JsonObject {
-        let fields = serde_json::from_str(json).unwrap();
-        JsonObject::new(Bytes::new(), fields)
-    }
-
-    #[test]
-    fn every_error_is_named_at_once() {
-        let mut body = object(r#"{"ttl": "60", "emailAuth": 1, "emailAddress": [], "ttll": 3}"#);
-        assert_eq!(body.whole_number("ttl"), None);
-        assert_eq!(body.flag("emailAuth"), None);
-        assert_eq!(body.text("emailAddress"), None);
-        let expected = [
-            "ttl must be a whole number",
-            "emailAuth must be a boolean",
-            "emailAddress must be a string",
-            "property ttll should not exist",
-        ];
-        assert_eq!(
-            body.finish(),
-            Err(ApiError::Invalid(expected.map(str::to_owned).to_vec()))
-        );
-    }
-
-    #[test]
-    fn null_is_absent_and_whole_floats_are_whole() {
-        let mut body = object(r#"{"a": null, "b": 60.0, "c": 60.5, "d": -1.5, "e": -1, "f": 1e300}"#);
-        assert_eq!(body.text("a"), None);
-        assert_eq!(body.whole_number("b"), Some(60));
-        assert_eq!(body.whole_number("c"), None);
-        assert_eq!(body.whole_number("d"), None);
-        assert_eq!(body.whole_number("e"), Some(0));
-        assert_eq!(body.whole_number("f"), Some(u64::MAX));
-        assert_eq!(
-            body.finish(),
-            Err(ApiError::Invalid(vec![
-                "c must be a whole number".into(),
-                "d must be a whole number".into()
-            ]))
         );
     }
 }

@@ -40,6 +40,12 @@ pub enum ApiError {
     /// 404, with the id asked for.
     #[error("no such email")]
     NoEmail(String),
+    /// 404, with the id asked for.
+    #[error("no such webhook")]
+    NoWebhook(String),
+    /// 404, with the id asked for.
+    #[error("no such delivery")]
+    NoDelivery(String),
     /// 405.
     #[error("method not allowed")]
     Method(String),
@@ -49,12 +55,18 @@ pub enum ApiError {
     /// 409, with its text.
     #[error("a conflict")]
     Conflict(&'static str),
+    /// 409, with the limit.
+    #[error("as many webhooks as there may be")]
+    WebhookLimit(u64),
     /// 413, with the limit in bytes.
     #[error("the body is too large")]
     TooLarge(usize),
     /// 415.
     #[error("the body is not JSON")]
     MediaType,
+    /// 422, with its text: a filter or a template that cannot work.
+    #[error("what cannot be processed")]
+    Unprocessable(String),
     /// 429, with the time to wait.
     #[error("too many requests")]
     TooMany(Duration),
@@ -76,6 +88,9 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// 409: the key of an earlier request with another body.
+    pub(crate) const IDEMPOTENCY_REUSED: Self = Self::Conflict("Idempotency-Key was used with another request body");
+
     /// A 400 with one text.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid(vec![message.into()])
@@ -104,12 +119,15 @@ impl ApiError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::MissingKey | Self::InvalidKey => StatusCode::UNAUTHORIZED,
             Self::ForeignHost | Self::Disabled(_) => StatusCode::FORBIDDEN,
-            Self::NoRoute(_) | Self::NoInbox(_) | Self::NoEmail(_) => StatusCode::NOT_FOUND,
+            Self::NoRoute(_) | Self::NoInbox(_) | Self::NoEmail(_) | Self::NoWebhook(_) | Self::NoDelivery(_) => {
+                StatusCode::NOT_FOUND
+            }
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::LateBody => StatusCode::REQUEST_TIMEOUT,
-            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::Conflict(_) | Self::WebhookLimit(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable | Self::Busy | Self::TooManyStreams => StatusCode::SERVICE_UNAVAILABLE,
@@ -130,11 +148,15 @@ impl ApiError {
             Self::NoRoute(path) => format!("Route not found: {path}"),
             Self::NoInbox(address) => format!("Inbox not found: {address}"),
             Self::NoEmail(id) => format!("Email not found: {id}"),
+            Self::NoWebhook(id) => format!("Webhook not found: {id}"),
+            Self::NoDelivery(id) => format!("Delivery not found: {id}"),
             Self::Method(method) => format!("Method not allowed: {method}"),
             Self::LateBody => "Request body did not arrive in time".to_owned(),
             Self::Conflict(text) => (*text).to_owned(),
+            Self::WebhookLimit(limit) => format!("Webhook limit reached ({limit})"),
             Self::TooLarge(limit) => format!("Request body must be at most {limit} bytes"),
             Self::MediaType => "Content-Type must be application/json".to_owned(),
+            Self::Unprocessable(text) => text.clone(),
             Self::TooMany(_) => "Too many requests".to_owned(),
             Self::Internal => "Internal server error".to_owned(),
             Self::Unavailable => "Storage is unavailable, try again later".to_owned(),
@@ -152,7 +174,7 @@ impl From<CreateError> for ApiError {
             CreateError::Invalid(errors) => Self::Invalid(errors.iter().map(ToString::to_string).collect()),
             CreateError::AddressTaken => Self::Conflict("An inbox with this email address already exists"),
             CreateError::KeyTaken => Self::Conflict("An inbox with the same client KEM public key already exists"),
-            CreateError::IdempotencyReused => Self::Conflict("Idempotency-Key was used with another request body"),
+            CreateError::IdempotencyReused => Self::IDEMPOTENCY_REUSED,
             CreateError::NoAlias => Self::Busy,
             CreateError::Unavailable(_) => Self::Unavailable,
         }
@@ -207,11 +229,15 @@ mod tests {
             (ApiError::NoRoute(text("/x")), 404, "Not Found", r#""Route not found: /x""#),
             (ApiError::NoInbox(text("a@b")), 404, "Not Found", r#""Inbox not found: a@b""#),
             (ApiError::NoEmail(text("x")), 404, "Not Found", r#""Email not found: x""#),
+            (ApiError::NoWebhook(text("x")), 404, "Not Found", r#""Webhook not found: x""#),
+            (ApiError::NoDelivery(text("x")), 404, "Not Found", r#""Delivery not found: x""#),
             (ApiError::Method(text("PUT")), 405, "Method Not Allowed", r#""Method not allowed: PUT""#),
             (ApiError::LateBody, 408, "Request Timeout", r#""Request body did not arrive in time""#),
             (ApiError::Conflict("taken"), 409, "Conflict", r#""taken""#),
+            (ApiError::WebhookLimit(100), 409, "Conflict", r#""Webhook limit reached (100)""#),
             (ApiError::TooLarge(7), 413, "Payload Too Large", r#""Request body must be at most 7 bytes""#),
             (ApiError::MediaType, 415, "Unsupported Media Type", r#""Content-Type must be application/json""#),
+            (ApiError::Unprocessable(text("x")), 422, "Unprocessable Entity", r#""x""#),
             (ApiError::TooMany(Duration::from_secs(1)), 429, "Too Many Requests", r#""Too many requests""#),
             (ApiError::Internal, 500, "Internal Server Error", r#""Internal server error""#),
             (ApiError::Unavailable, 503, "Service Unavailable", r#""Storage is unavailable, try again later""#),

@@ -18,14 +18,12 @@ use tower::ServiceExt as _;
 
 use crate::error::ApiError;
 use crate::state::Api;
-use crate::{answer, stream};
+use crate::{answer, deadline, stream};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Characters of a request id that is taken from a request.
 const REQUEST_ID_MAX: usize = 128;
-/// A handler answers within this time; streams answer at once and then go on.
-const DEADLINE: Duration = Duration::from_mins(1);
 /// Some clients come back to a refused stream without pause.
 const STREAM_REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 /// What a stream is refused with slowly.
@@ -40,8 +38,9 @@ pub async fn answer(api: &Arc<Api>, router: Router, request: Request<Body>, peer
     let id = request_id(request.headers());
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
+    let deadline = deadline::of(&method, &path, api.webhooks.policy().timeout);
     let mut response = match admit(api, &request, peer.ip()) {
-        Ok(()) => match tokio::time::timeout(DEADLINE, router.oneshot(request)).await {
+        Ok(()) => match tokio::time::timeout(deadline, router.oneshot(request)).await {
             Ok(response) => response.unwrap_or_else(|never| match never {}),
             Err(_) => ApiError::Deadline.into_response(),
         },

@@ -5,24 +5,19 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
-use bytes::Bytes;
 use restante_envelope::base64url;
-use restante_envelope::digest::sha256;
-use restante_inbox::{ClientKey, CreateRequest, EncryptionChoice, Idempotency};
+use restante_inbox::{ClientKey, CreateRequest, EncryptionChoice};
 use restante_model::Inbox;
-
 use restante_wire::{DeletedCount, InboxList, InboxResource, SyncResource};
 use serde_json::Value;
 
 use crate::answer;
 use crate::body::JsonObject;
 use crate::error::ApiError;
+use crate::idempotency::idempotency;
 use crate::query::{Parameters, Segments};
 use crate::state::Api;
 
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// Characters of an idempotency key, at most.
-const IDEMPOTENCY_KEY_MAX: usize = 255;
 /// Inboxes of a page whose request sets no limit.
 const PAGE_DEFAULT: usize = 100;
 
@@ -41,20 +36,21 @@ pub(crate) async fn create(
 }
 
 fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateRequest, ApiError> {
-    let client_key = match body.take("clientKemPk") {
+    let fields = &mut body.fields;
+    let client_key = match fields.take("clientKemPk") {
         None => ClientKey::Absent,
         Some(Value::String(text)) => ClientKey::Text(text),
         Some(_) => ClientKey::NotText,
     };
-    let ttl_secs = body.whole_number("ttl");
-    let address = body.text("emailAddress");
-    let encryption = match body.text("encryption").as_deref() {
+    let ttl_secs = fields.whole_number("ttl");
+    let address = fields.text("emailAddress");
+    let encryption = match fields.text("encryption").as_deref() {
         None => None,
         Some("encrypted") => Some(EncryptionChoice::Encrypted),
         Some("plain") => Some(EncryptionChoice::Plain),
-        Some(_) => body.wrong("encryption", "must be 'encrypted' or 'plain'"),
+        Some(_) => fields.wrong("encryption", "must be 'encrypted' or 'plain'"),
     };
-    let email_auth = body.flag("emailAuth");
+    let email_auth = fields.flag("emailAuth");
     let sent = body.finish()?;
     let idempotency = idempotency(headers, &sent)?;
     Ok(CreateRequest {
@@ -65,21 +61,6 @@ fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateReq
         email_auth,
         idempotency,
     })
-}
-
-fn idempotency(headers: &HeaderMap, body: &Bytes) -> Result<Option<Idempotency>, ApiError> {
-    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
-        return Ok(None);
-    };
-    if !(1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()) {
-        return Err(ApiError::invalid(format!(
-            "Idempotency-Key must have 1 to {IDEMPOTENCY_KEY_MAX} characters"
-        )));
-    }
-    Ok(Some(Idempotency {
-        key: sha256(key.as_bytes()),
-        body: sha256(body),
-    }))
 }
 
 pub(crate) async fn list(State(api): State<Arc<Api>>, parameters: Parameters) -> Result<Response<Body>, ApiError> {

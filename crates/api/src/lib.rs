@@ -1,19 +1,23 @@
 //! The HTTP interface of restante (docs/spec/interface.md).
 //!
-//! A request goes router → key → extractor → handler (a few lines) → use case of `Inboxes` → shape of `wire`.
+//! A request goes router → key → extractor → handler (a few lines) → use case of `Inboxes` or `Webhooks` → shape of
+//! `wire`.
 //! The crate knows no store and no socket of SMTP; every refusal comes from the one table in [`error`].
 //!
 //! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
-//! all requests share), [`gate`] (what every request passes), [`router`], [`body`] and [`query`] (reading requests), the
-//! handlers `info`, `inboxes`, `emails`, [`stream`], `answer` (making answers), then [`error`], [`key`], [`budget`],
-//! [`throttle`].
+//! all requests share), [`gate`] (what every request passes), `deadline`, [`router`], [`body`] and `fields` (reading
+//! bodies), `idempotency` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `emails`, [`stream`],
+//! `webhooks`, `answer` (making answers), then [`error`], [`key`], [`budget`], [`throttle`].
 
 mod answer;
 pub mod body;
 pub mod budget;
+mod deadline;
 mod emails;
 pub mod error;
+mod fields;
 pub mod gate;
+mod idempotency;
 mod inboxes;
 mod info;
 mod io;
@@ -25,6 +29,7 @@ pub mod server;
 pub mod state;
 pub mod stream;
 pub mod throttle;
+mod webhooks;
 
 pub use error::ApiError;
 pub use key::KeyDigest;

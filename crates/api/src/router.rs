@@ -8,10 +8,20 @@ use axum::routing::{get, patch, post};
 
 use crate::error::ApiError;
 use crate::state::Api;
+use crate::webhooks::{self, deliveries};
 use crate::{emails, inboxes, info, stream};
 
 /// Every route of the interface that exists, with one answer for those that do not.
 pub fn router(api: Arc<Api>) -> Router {
+    mailbox_routes()
+        .merge(webhook_routes())
+        .fallback(async |uri: Uri| ApiError::NoRoute(uri.path().to_owned()))
+        .method_not_allowed_fallback(async |method: Method| ApiError::Method(method.to_string()))
+        .with_state(api)
+}
+
+/// The server, inboxes, emails and their stream.
+fn mailbox_routes() -> Router<Arc<Api>> {
     Router::new()
         .route("/health/live", get(info::live))
         .route("/health/ready", get(info::ready))
@@ -31,7 +41,29 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/inboxes/{address}/emails/{id}/raw", get(emails::raw))
         .route("/api/inboxes/{address}/emails/{id}/read", patch(emails::mark_read))
         .route(stream::PATH, get(stream::events))
-        .fallback(async |uri: Uri| ApiError::NoRoute(uri.path().to_owned()))
-        .method_not_allowed_fallback(async |method: Method| ApiError::Method(method.to_string()))
-        .with_state(api)
+}
+
+/// Global webhooks, and the same operations on those of an inbox.
+fn webhook_routes() -> Router<Arc<Api>> {
+    Router::new()
+        .route("/api/webhooks/templates", get(webhooks::templates))
+        .route("/api/webhooks/metrics", get(webhooks::metrics))
+        .merge(webhooks_at("/api/webhooks"))
+        .merge(webhooks_at("/api/inboxes/{address}/webhooks"))
+}
+
+fn webhooks_at(base: &str) -> Router<Arc<Api>> {
+    Router::new()
+        .route(base, post(webhooks::create).get(webhooks::list))
+        .route(
+            &format!("{base}/{{id}}"),
+            get(webhooks::show).patch(webhooks::update).delete(webhooks::delete),
+        )
+        .route(&format!("{base}/{{id}}/test"), post(webhooks::test))
+        .route(&format!("{base}/{{id}}/rotate-secret"), post(webhooks::rotate_secret))
+        .route(&format!("{base}/{{id}}/deliveries"), get(deliveries::list))
+        .route(
+            &format!("{base}/{{id}}/deliveries/{{delivery}}/redeliver"),
+            post(deliveries::redeliver),
+        )
 }

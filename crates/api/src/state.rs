@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use restante_inbox::Inboxes;
+use restante_webhook::Webhooks;
 use restante_wire::ServerInfo;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,7 @@ pub struct ApiSettings {
 #[derive(Debug)]
 pub struct Api {
     pub(crate) inboxes: Inboxes,
+    pub(crate) webhooks: Webhooks,
     pub(crate) settings: ApiSettings,
     pub(crate) budget: Budget,
     pub(crate) failed_keys: Throttle,
@@ -64,9 +66,16 @@ pub struct Api {
 
 impl Api {
     /// Puts the HTTP side together; streams run on `tasks` and end with `stop`.
-    pub fn new(inboxes: Inboxes, settings: ApiSettings, tasks: TaskTracker, stop: CancellationToken) -> Arc<Self> {
+    pub fn new(
+        inboxes: Inboxes,
+        webhooks: Webhooks,
+        settings: ApiSettings,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         Arc::new(Self {
             inboxes,
+            webhooks,
             budget: Budget::new(settings.max_inflight_bytes),
             failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
             places: Arc::new(Semaphore::new(settings.max_connections)),

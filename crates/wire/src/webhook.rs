@@ -109,6 +109,7 @@ impl fmt::Debug for ShownSecret {
 /// What became of the attempts of a webhook.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names of the interface")]
 pub struct WebhookStats {
     /// All of them.
     pub total_deliveries: u64,
