@@ -28,12 +28,14 @@
 
 mod apply;
 mod cache;
+mod claim;
 mod commit;
 mod compact;
 mod decide;
 mod frame;
 mod index;
 mod judge;
+mod leases;
 mod ledger;
 mod lists;
 mod lock;
@@ -42,7 +44,10 @@ mod manifest;
 mod marker;
 mod merge;
 mod open;
+mod queue_items;
+mod queue_rows;
 mod read;
+mod read_webhooks;
 mod record;
 mod relocate;
 mod replay;
@@ -56,6 +61,7 @@ mod tail;
 mod tools;
 mod verify;
 mod view;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;

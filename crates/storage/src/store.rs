@@ -1,14 +1,14 @@
 //! The [`Store`] trait: what every backend promises.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::WebhookStore;
 use async_trait::async_trait;
 use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
 
-/// Keeps inboxes and their mail.
+/// Keeps inboxes and their mail, and what webhooks are to be told of it.
 ///
 /// Rules for every method:
 /// what it wrote is durable when it returns `Ok`, and visible to every next read;
@@ -18,7 +18,7 @@ use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalR
 /// no call does unbounded work or gives an unbounded answer;
 /// `now` comes from the caller.
 #[async_trait]
-pub trait Store: Send + Sync + fmt::Debug {
+pub trait Store: WebhookStore {
     /// Takes an address, and the hash with it, for a new inbox.
     ///
     /// An expired inbox at the address does not count: it is retired in the same step.

@@ -15,7 +15,7 @@ use restante_model::{
     DeliveryId, EmailId, EventId, EventType, InboxHash, InboxKey, RemovalReason, Timestamp, WebhookId,
 };
 
-use crate::{Idempotency, ReadError, Unavailable};
+use crate::{Idempotency, QueueItem, QueuePage, QueuePlace, ReadError, Unavailable};
 
 /// Keeps webhooks, and the queue of what they are to be told.
 ///
@@ -129,6 +129,14 @@ pub trait WebhookStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`RedeliverError`].
     async fn redeliver(&self, webhook: WebhookId, delivery: DeliveryId, now: Timestamp) -> Result<(), RedeliverError>;
+
+    /// Webhooks, events and deliveries for a move to another store, from where the page before ended; nobody may write
+    /// meanwhile.
+    async fn queue_items(&self, from: Option<QueuePlace>, limit: usize) -> Result<QueuePage, ReadError>;
+
+    /// Takes what another store gave, as it was there, in the order in which it was given. A delivery whose webhook or
+    /// event is unknown is left out.
+    async fn restore_queue(&self, items: Vec<QueueItem>) -> Result<(), Unavailable>;
 }
 
 /// How long a webhook may outlive its inbox (decisions, section 7).

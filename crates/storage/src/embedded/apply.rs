@@ -5,11 +5,14 @@
 //! or a deletion of an email that it meets later or never. So every record is applied to whatever is there:
 //! totals count the mail of inboxes that are there, and what an email or an inbox is replaces what it was.
 
+mod delivery;
+mod event;
 mod inbox;
 mod live;
 mod mail;
+mod webhook;
 
-use restante_model::{EmailId, InboxKey};
+use restante_model::{EmailId, InboxKey, WebhookId};
 
 use super::index::IndexError;
 use super::record::Head;
@@ -20,6 +23,9 @@ pub(super) use mail::{forget_mail, record_bytes};
 
 /// Applies one record that lies at `place`.
 pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<(), IndexError> {
+    if head.is_of_queue() && place.segment < view.floor {
+        return Ok(());
+    }
     let id = |inbox: &[u8; 16], email: &[u8; 16]| (InboxKey::from_bytes(*inbox), EmailId::from_bytes(*email));
     match head {
         Head::InboxStored(stored) => inbox::stored(view, stored, place),
@@ -46,6 +52,28 @@ pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<()
         }
         Head::MailEvicted { inbox, through, .. } => mail::evicted(view, InboxKey::from_bytes(*inbox), *through, place),
         Head::InboxReaped { inbox, held_in } => inbox::reaped(view, InboxKey::from_bytes(*inbox), held_in, place),
-        _ => Ok(()),
+        Head::WebhookStored(stored) => webhook::stored(view, stored, place),
+        Head::WebhookChanged { webhook, state } => {
+            webhook::changed(view, WebhookId::from_bytes(*webhook), state, place)
+        }
+        Head::WebhookReaped { webhook } => webhook::reaped(view, WebhookId::from_bytes(*webhook)),
+        Head::EventStored(stored) => event::arrived(view, stored, place),
+        Head::EventsRaised(raised) => event::removed(view, raised, place),
+        Head::EventsForgotten { events } => event::forgotten(view, events),
+        Head::EventsDispatched { through, last } => event::dispatched(view, *through, *last, place),
+        Head::DeliveriesQueued { at, deliveries } => delivery::queued(view, *at, deliveries, place),
+        Head::DeliveryStored(stored) => delivery::stored(view, stored, place),
+        Head::DeliveryChanged {
+            webhook,
+            event,
+            event_type,
+            state,
+        } => {
+            let about = delivery::about(*event, *event_type);
+            delivery::changed(view, (WebhookId::from_bytes(*webhook), about), *state, place)
+        }
+        Head::DeliveriesForgotten { webhook, deliveries } => {
+            delivery::forgotten(view, WebhookId::from_bytes(*webhook), deliveries)
+        }
     }
 }

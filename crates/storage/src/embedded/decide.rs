@@ -1,7 +1,14 @@
 //! What each call writes: it looks at the view of the group and answers with records. It writes nothing itself.
 
 mod accept;
+mod dispatch;
 mod evict;
+mod forget;
+mod raise;
+mod reap_webhooks;
+mod redeliver;
+mod settle;
+mod webhook;
 
 use std::time::Duration;
 
@@ -11,11 +18,17 @@ use restante_model::{EmailId, InboxKey, RemovalReason, Timestamp};
 use super::index::{IndexError, Rows, inbox_key, row};
 use super::log::ENOUGH_BYTES;
 use super::record::{Head, Record};
-use super::rows::{IdempotencyRow, key, signature_bit};
+use super::rows::{IdempotencyRow, RetiredRow, key, signature_bit};
 use super::view::View;
 use crate::{CreateError, NewInbox, Part, Reaped};
 pub(super) use accept::Accept;
+pub(super) use dispatch::Dispatch;
 pub(super) use evict::{Evict, Round};
+use raise::Raising;
+pub(super) use reap_webhooks::{OrphanRound, ReapWebhooks};
+pub(super) use redeliver::Redeliver;
+pub(super) use settle::Settle;
+pub(super) use webhook::{CreateWebhook, RemoveWebhook, UpdateWebhook};
 
 /// How long a repeated request is answered with what the first one made.
 const IDEMPOTENCY_WINDOW: Duration = Duration::from_mins(10);
@@ -227,9 +240,9 @@ impl Operation for Delete {
     type Answer = bool;
 
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
-        if !is_live(view, self.inbox, self.now)? {
+        let Some(inbox) = view.inbox(self.inbox)?.filter(|inbox| !inbox.is_expired(self.now)) else {
             return Ok(Decision::nothing(false));
-        }
+        };
         let Some(mail) = view.mail(self.inbox, self.email)? else {
             return Ok(Decision::nothing(false));
         };
@@ -240,7 +253,10 @@ impl Operation for Delete {
             reason: self.reason,
             at: self.now.unix_ms(),
         };
-        Ok(Decision::write(vec![Record::bare(head)], true))
+        let mut records = vec![Record::bare(head)];
+        let emails = [*self.email.as_bytes()];
+        records.extend(Raising::new(view).removals(self.inbox, &inbox, &emails, self.reason, self.now)?);
+        Ok(Decision::write(records, true))
     }
 }
 
@@ -309,6 +325,7 @@ impl Operation for Reap {
             now: self.now,
             budget: self.limit.min(REAP_EMAILS),
             emails: 0,
+            raising: Raising::new(view),
             records: Vec::new(),
         };
         let rows = view.front(key::all(key::RETIRED), REAP_INBOXES + 1)?;
@@ -334,6 +351,7 @@ struct Reaping<'a, 'v> {
     /// Rows that may still be removed in this call.
     budget: usize,
     emails: usize,
+    raising: Raising<'a, 'v>,
     records: Vec<Record>,
 }
 
@@ -345,13 +363,11 @@ impl Reaping<'_, '_> {
         let deleted = self.ids(&key::deleted(inbox))?;
         let mut ids = [emails.as_slice(), &deleted].concat();
         ids.sort_unstable();
+        let gone = self.view.retired(inbox)?.ok_or(IndexError::Missing)?;
         if ids.len() < self.budget {
             self.budget -= ids.len() + 1;
-            self.emails += emails.len();
-            let held_in = segments_there(
-                self.view,
-                self.view.retired(inbox)?.ok_or(IndexError::Missing)?.inbox.held_in(),
-            )?;
+            self.raise(inbox, &gone, &emails)?;
+            let held_in = segments_there(self.view, gone.inbox.held_in())?;
             self.records.push(Record::bare(Head::InboxReaped {
                 inbox: *inbox.as_bytes(),
                 held_in,
@@ -361,7 +377,8 @@ impl Reaping<'_, '_> {
         ids.truncate(self.budget);
         self.budget = 0;
         if let Some(through) = ids.last() {
-            self.emails += emails.iter().filter(|email| *email <= through).count();
+            let removed = emails.partition_point(|email| email <= through);
+            self.raise(inbox, &gone, &emails[..removed])?;
             self.records.push(Record::bare(Head::MailReaped {
                 inbox: *inbox.as_bytes(),
                 through: *through,
@@ -369,6 +386,16 @@ impl Reaping<'_, '_> {
             }));
         }
         Ok(false)
+    }
+
+    /// Counts emails that are removed, and tells webhooks of them.
+    fn raise(&mut self, inbox: InboxKey, gone: &RetiredRow, emails: &[[u8; 16]]) -> Result<(), IndexError> {
+        self.emails += emails.len();
+        let raised = self
+            .raising
+            .removals(inbox, &gone.inbox, emails, gone.reason, self.now)?;
+        self.records.extend(raised);
+        Ok(())
     }
 
     fn ids(&self, prefix: &[u8]) -> Result<Vec<[u8; 16]>, IndexError> {

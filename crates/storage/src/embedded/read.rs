@@ -68,7 +68,7 @@ impl Shared {
 
     /// A blob, where a row that was read after these segments were found missing says that it is: if in one of them,
     /// that is lost, as compaction deletes only what no row points to.
-    fn blob(&self, at: BlobAt, missing: &[u32]) -> Result<Bytes, SegmentError> {
+    pub(super) fn blob(&self, at: BlobAt, missing: &[u32]) -> Result<Bytes, SegmentError> {
         match self.segments.read(at) {
             Err(SegmentError::Gone(segment)) if missing.contains(&segment) => {
                 Err(damaged(at, "the segment is missing").into())
@@ -280,7 +280,7 @@ impl Shared {
 ///
 /// Each attempt is told which segments were missing in those before: its rows do not point there any more, unless the
 /// file is lost. So it meets another segment that has just gone, or none.
-fn following<T>(mut read: impl FnMut(&[u32]) -> Result<T, SegmentError>) -> Result<T, ReadError> {
+pub(super) fn following<T>(mut read: impl FnMut(&[u32]) -> Result<T, SegmentError>) -> Result<T, ReadError> {
     let mut missing = Vec::new();
     for _ in 0..ATTEMPTS {
         match read(&missing) {

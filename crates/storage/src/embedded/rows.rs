@@ -46,7 +46,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(super) use queue::{
-    About, DeliveryRow, EventRow, Front, Happened, Lane, LaneRow, QueueRow, QueuedIn, ScopeRow, Slot, WebhookRow, inbox_hash,
+    About, DeliveryRow, EventRow, Front, Happened, Lane, Line, QueueRow, QueuedIn, ScopeRow, Slot, WebhookRow,
+    inbox_hash,
 };
 
 use super::record::{Blob, IdempotencyHashes, InboxHead, MailHead};
@@ -57,7 +58,7 @@ use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 pub(super) const ROWS_VERSION: u32 = 6;
 
 /// Where a record lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub(super) segment: u32,
     pub(super) offset: u64,

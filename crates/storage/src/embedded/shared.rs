@@ -10,8 +10,9 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::cache::InboxCache;
 use super::commit::Message;
-use super::decide::Round;
+use super::decide::{OrphanRound, Round};
 use super::index::{Index, IndexError};
+use super::leases::Leases;
 use super::ledger::Ledger;
 use super::lists::ListCache;
 use super::manifest::Manifest;
@@ -33,6 +34,10 @@ pub(super) struct Shared {
     pub(super) lists: ListCache,
     /// How far inboxes were looked at for too many emails.
     pub(super) round: Arc<Round>,
+    /// How far webhooks of inboxes that are gone were looked at.
+    pub(super) orphans: Arc<OrphanRound>,
+    /// Who is at work on which delivery.
+    pub(super) leases: Arc<Leases>,
     /// Held for writing while a group changes the index: a reader that holds it sees no change.
     pub(super) gate: RwLock<()>,
     index: RwLock<Option<Arc<Index>>>,
@@ -52,6 +57,8 @@ impl Shared {
             inboxes: InboxCache::new(),
             lists: ListCache::new(),
             round: Arc::new(Round::new()),
+            orphans: Arc::default(),
+            leases: Arc::default(),
             gate: RwLock::new(()),
             index: RwLock::new(Some(Arc::new(index))),
             index_changes: AtomicU64::new(0),

@@ -8,6 +8,7 @@ use super::super::rows::{CountRow, IdempotencyRow, InboxRow, Place, ReapedRow, R
 use super::super::view::View;
 use super::live::{point, unpoint};
 use super::mail::{forget_mail, purge};
+use super::webhook::note_deserted;
 
 pub(super) fn stored(view: &mut View<'_>, head: &InboxHead, place: Place) -> Result<(), IndexError> {
     let inbox = InboxKey::from_bytes(head.inbox);
@@ -157,7 +158,7 @@ fn begin(view: &mut View<'_>, inbox: InboxKey, new: &InboxRow) -> Result<(), Ind
     if let Some(oldest) = counts.oldest {
         view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
     }
-    Ok(())
+    note_deserted(view, inbox)
 }
 
 /// The opposite of [`begin`]; what another inbox has taken since is left to it.
@@ -185,7 +186,7 @@ fn end(view: &mut View<'_>, inbox: InboxKey, old: &InboxRow) -> Result<(), Index
     if let Some(oldest) = counts.oldest {
         view.delete(key::oldest(oldest.received_at, inbox));
     }
-    Ok(())
+    note_deserted(view, inbox)
 }
 
 fn hash_of(inbox: &InboxRow) -> InboxHash {

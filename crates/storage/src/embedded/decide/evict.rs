@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use restante_model::{EmailId, InboxKey, Timestamp};
+use restante_model::{EmailId, InboxKey, RemovalReason, Timestamp};
 
-use super::{Decision, Operation, Room};
+use super::{Decision, Operation, Raising, Room};
 use crate::embedded::apply::record_bytes;
 use crate::embedded::index::{IndexError, Row, Rows, inbox_key};
 use crate::embedded::record::{Head, Record};
@@ -45,13 +45,15 @@ impl Operation for Evict {
             emails: eviction.emails,
             more: !(is_young && is_small && is_few),
         };
-        Ok(Decision::write(eviction.records(now), answer))
+        let records = eviction.records(&mut Raising::new(view), now)?;
+        Ok(Decision::write(records, answer))
     }
 }
 
 /// An email that the call under way brings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived {
+    pub(super) email: EmailId,
     pub(super) sequence: u64,
     /// Of its record.
     pub(super) bytes: u64,
@@ -78,8 +80,8 @@ pub(super) struct Eviction<'a, 'v> {
 struct Begun {
     /// Everything up to here is chosen.
     through: Option<u64>,
-    /// How many that are.
-    chosen: u64,
+    /// Those that are.
+    chosen: Vec<[u8; 16]>,
     /// The first that is not.
     first: Option<First>,
 }
@@ -87,6 +89,7 @@ struct Begun {
 /// The first email of an inbox.
 #[derive(Clone, Copy)]
 struct First {
+    email: EmailId,
     sequence: u64,
     received_at: u64,
     bytes: u64,
@@ -110,16 +113,20 @@ impl<'a, 'v> Eviction<'a, 'v> {
         self.bytes += bytes;
     }
 
-    /// The records that remove what was chosen.
-    pub(super) fn records(&self, now: Timestamp) -> Vec<Record> {
-        let record = |(inbox, begun): (&InboxKey, &Begun)| {
-            Some(Record::bare(Head::MailEvicted {
+    /// The records that remove what was chosen, and tell webhooks of it.
+    pub(super) fn records(&self, raising: &mut Raising<'_, '_>, now: Timestamp) -> Result<Vec<Record>, IndexError> {
+        let mut records = Vec::new();
+        for (inbox, begun) in &self.begun {
+            let Some(through) = begun.through else { continue };
+            records.push(Record::bare(Head::MailEvicted {
                 inbox: *inbox.as_bytes(),
-                through: begun.through?,
+                through,
                 at: now.unix_ms(),
-            }))
-        };
-        self.begun.iter().filter_map(record).collect()
+            }));
+            let row = self.view.inbox(*inbox)?.ok_or(IndexError::Missing)?;
+            records.extend(raising.removals(*inbox, &row, &begun.chosen, RemovalReason::Eviction, now)?);
+        }
+        Ok(records)
     }
 
     /// Brings an inbox with `stored` emails that gets `arrived` more down to its limit, and says how many are left.
@@ -140,6 +147,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
             }
             let begun = self.begin(inbox)?;
             begun.through = Some(email.sequence);
+            begun.chosen.push(*email.email.as_bytes());
             left -= 1;
             self.count(email.bytes);
         }
@@ -196,7 +204,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
 
     /// Brings a live inbox down to its limit; says whether that was possible.
     fn limit_count(&mut self, inbox: InboxKey, emails: u64, max_emails: u64) -> Result<bool, IndexError> {
-        let mut left = emails - self.begun.get(&inbox).map_or(0, |begun| begun.chosen);
+        let mut left = emails - self.begun.get(&inbox).map_or(0, |begun| begun.chosen.len() as u64);
         if left <= max_emails || self.view.inbox(inbox)?.is_none() {
             return Ok(true);
         }
@@ -244,7 +252,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
         let begun = self.begin(inbox)?;
         let Some(first) = begun.first else { return Ok(false) };
         begun.through = Some(first.sequence);
-        begun.chosen += 1;
+        begun.chosen.push(*first.email.as_bytes());
         begun.first = first_behind(view, inbox, first.sequence)?;
         let next = begun.first;
         self.fronts.remove(&(first.received_at, inbox));
@@ -268,7 +276,7 @@ impl<'a, 'v> Eviction<'a, 'v> {
                 self.fronts.extend(first.map(|first| (first.received_at, inbox)));
                 Ok(place.insert(Begun {
                     through: None,
-                    chosen: 0,
+                    chosen: Vec::new(),
                     first,
                 }))
             }
@@ -295,6 +303,7 @@ fn first_behind(view: &View<'_>, inbox: InboxKey, sequence: u64) -> Result<Optio
     let email = EmailId::from_bytes(value.as_ref().try_into().map_err(|_| IndexError::Missing)?);
     let mail = view.mail(inbox, email)?.ok_or(IndexError::Missing)?;
     Ok(Some(First {
+        email,
         sequence: mail.sequence,
         received_at: mail.received_at,
         bytes: record_bytes(view, (inbox, email), &mail)?,

@@ -105,32 +105,29 @@ pub(in super::super) enum Standing {
 }
 
 impl Record {
-    /// A webhook with its configuration; the head's blob is that of the bytes.
-    pub(in super::super) fn webhook(head: WebhookHead, config: Bytes) -> Self {
-        let config_blob = Blob::of(&config);
+    /// A webhook with its configuration.
+    pub(in super::super) fn webhook(mut head: WebhookHead, config: Bytes) -> Self {
+        head.config = Blob::of(&config);
         Self {
-            head: Head::WebhookStored(WebhookHead {
-                config: config_blob,
-                ..head
-            }),
+            head: Head::WebhookStored(head),
             blobs: vec![config],
         }
     }
 
     /// An arrival with what came with it.
-    pub(in super::super) fn arrival(head: ArrivalHead, data: Bytes) -> Self {
-        let blob = Blob::of(&data);
+    pub(in super::super) fn arrival(mut head: ArrivalHead, data: Bytes) -> Self {
+        head.data = Blob::of(&data);
         Self {
-            head: Head::EventStored(ArrivalHead { data: blob, ..head }),
+            head: Head::EventStored(head),
             blobs: vec![data],
         }
     }
 
     /// A delivery with the report of its last attempt.
-    pub(in super::super) fn delivery(head: DeliveryHead, report: Option<Bytes>) -> Self {
-        let blob = report.as_deref().map(Blob::of);
+    pub(in super::super) fn delivery(mut head: DeliveryHead, report: Option<Bytes>) -> Self {
+        head.report = report.as_deref().map(Blob::of);
         Self {
-            head: Head::DeliveryStored(DeliveryHead { report: blob, ..head }),
+            head: Head::DeliveryStored(head),
             blobs: report.into_iter().collect(),
         }
     }

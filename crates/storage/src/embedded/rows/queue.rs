@@ -89,7 +89,7 @@ impl WebhookRow {
     }
 }
 
-/// How many webhooks of a scope there are.
+/// What webhooks of a scope there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct ScopeRow {
     /// Those that are neither removed nor of an inbox that is known to be gone.
@@ -98,6 +98,10 @@ pub(in super::super) struct ScopeRow {
     pub(in super::super) arrivals: u64,
     /// Those that hear of removals.
     pub(in super::super) removals: u64,
+    /// Those that are not removed.
+    pub(in super::super) listed: u64,
+    /// The sequence of the first of these.
+    pub(in super::super) first: Option<u64>,
 }
 
 impl ScopeRow {
@@ -262,10 +266,6 @@ pub(in super::super) enum Lane {
     Finished,
 }
 
-impl Lane {
-    pub(in super::super) const ALL: [Self; 3] = [Self::First, Self::Retry, Self::Finished];
-}
-
 /// A place in such a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Slot {
@@ -275,24 +275,19 @@ pub(in super::super) struct Slot {
     pub(in super::super) about: About,
 }
 
-/// The lines of a webhook. No look at one begins before its front, since what went from there left marks.
+/// The deliveries of a webhook: all of them in the order of their events, and the lines that they stand in.
+///
+/// No look at one begins before its front, since what went from there left marks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct QueueRow {
-    pub(in super::super) first: LaneRow,
-    pub(in super::super) retry: LaneRow,
-    pub(in super::super) finished: LaneRow,
+    pub(in super::super) all: Line<About>,
+    pub(in super::super) first: Line<Front>,
+    pub(in super::super) retry: Line<Front>,
+    pub(in super::super) finished: Line<Front>,
 }
 
 impl QueueRow {
-    pub(in super::super) fn lane(&self, lane: Lane) -> &LaneRow {
-        match lane {
-            Lane::First => &self.first,
-            Lane::Retry => &self.retry,
-            Lane::Finished => &self.finished,
-        }
-    }
-
-    pub(in super::super) fn lane_mut(&mut self, lane: Lane) -> &mut LaneRow {
+    pub(in super::super) fn lane_mut(&mut self, lane: Lane) -> &mut Line<Front> {
         match lane {
             Lane::First => &mut self.first,
             Lane::Retry => &mut self.retry,
@@ -307,12 +302,17 @@ impl QueueRow {
     }
 }
 
-/// One line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in super::super) struct LaneRow {
+/// How many there are, and the first of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in super::super) struct Line<T> {
     pub(in super::super) count: u64,
-    /// The first in it.
-    pub(in super::super) front: Option<Front>,
+    pub(in super::super) front: Option<T>,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self { count: 0, front: None }
+    }
 }
 
 /// The first in a line.
