@@ -216,7 +216,7 @@ async def refuse(inbox: Inbox, receiver: Receiver) -> None:
         error = await refused(ApiError, create(inbox, url, RECEIVED, filter=pattern))
         check("regex", (error.status_code, "filter.rules[0]" in error.message), (422, True))
         error = await refused(ApiError, create(inbox, url, RECEIVED, template="telegram"))
-        check("template", (error.status_code, "telegram" in error.message), (422, True))
+        check("template", (error.status_code, "slack" in error.message), (422, True))
         error = await refused(ApiError, create(inbox, url, RECEIVED, template=CustomTemplate("{")))
         check("custom template", error.status_code, 422)
         error = await refused(ApiError, create(inbox, "http://someone@127.0.0.1/", RECEIVED))
