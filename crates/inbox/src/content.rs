@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
-const NO_SUBJECT: &str = "(no subject)";
-const UNKNOWN_SENDER: &str = "unknown";
+pub(crate) const NO_SUBJECT: &str = "(no subject)";
+pub(crate) const UNKNOWN_SENDER: &str = "unknown";
 
 /// The metadata of an email in one inbox.
 pub fn metadata(profile: WireProfile, id: EmailId, summary: &Summary, facts: &SessionFacts) -> Metadata {

@@ -56,6 +56,10 @@ impl Inboxes {
             let retired = store.retire_expired(RETIRE_CHUNK, self.now()).await?;
             let reaped = store.reap(REAP_CHUNK, self.now()).await?;
             let evicted = store.evict(retention, EVICT_CHUNK, self.now()).await?;
+            if retired + reaped.emails + evicted.emails > 0 {
+                // At every step: who sends to webhooks goes on while this goes on.
+                self.shared.bus.announce_work();
+            }
             if retired < RETIRE_CHUNK && !reaped.more && !evicted.more {
                 break;
             }
@@ -72,12 +76,16 @@ impl Inboxes {
     }
 
     /// Wakes the task if an accepted mail left more than may be stored: large mail in the place of much small mail.
-    pub(crate) async fn evict_if_over(&self) {
+    ///
+    /// Says whether so much is stored that other mail may have gone for it: one that was smaller than most of the store.
+    pub(crate) async fn evict_if_over(&self) -> bool {
         let max_bytes = self.policy().retention.max_bytes;
         let usage = self.store().usage().await;
-        if usage.is_ok_and(|usage| usage.mail_bytes > max_bytes) {
+        let mail_bytes = usage.map_or(0, |usage| usage.mail_bytes);
+        if mail_bytes > max_bytes {
             self.shared.expiry_changed.notify_one();
         }
+        mail_bytes > max_bytes / 4
     }
 }
 

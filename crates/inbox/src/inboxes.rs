@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::lanes::Lanes;
 use crate::parser::Guarded;
-use crate::{Budget, InboxPolicy, Parser};
+use crate::{Budget, EventRules, InboxPolicy, Parser};
 
 /// Memory for parsed content of plain inboxes that is kept for the next read, in bytes.
 const PARSED_CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -55,8 +55,10 @@ pub struct Parts {
     pub policy: InboxPolicy,
     /// What sealed mail is signed with.
     pub keys: SealKeys,
-    /// Memory for messages being sealed.
+    /// Memory for messages being sealed, or read for webhooks.
     pub sealing: Budget,
+    /// How arrivals are told to webhooks; `None` if they are told nothing.
+    pub events: Option<EventRules>,
 }
 
 pub(crate) struct Shared {
@@ -66,6 +68,7 @@ pub(crate) struct Shared {
     pub(crate) policy: InboxPolicy,
     pub(crate) keys: SealKeys,
     pub(crate) sealing: Budget,
+    pub(crate) events: Option<EventRules>,
     pub(crate) lanes: Lanes,
     pub(crate) parser: Guarded,
     pub(crate) parsed: Cache<EmailId, Bytes, ByBytes>,
@@ -107,6 +110,7 @@ impl Inboxes {
             policy,
             keys,
             sealing,
+            events,
         } = parts;
         let parsed = Cache::with_weighter(PARSED_CACHE_ITEMS, PARSED_CACHE_BYTES, ByBytes);
         let expiry_changed = Notify::new();
@@ -118,6 +122,7 @@ impl Inboxes {
                 policy,
                 keys,
                 sealing,
+                events,
                 lanes: Lanes::new(),
                 parser: Guarded::new(parser),
                 parsed,

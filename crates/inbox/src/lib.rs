@@ -7,10 +7,11 @@
 //! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
-//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`parser`], [`content`], [`read`], [`view`],
-//! [`remove`], [`expire`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`prepare`], [`parser`], [`content`],
+//! [`arrival_event`], [`read`], [`view`], [`remove`], [`expire`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
 //! processor time).
 
+pub mod arrival_event;
 pub mod budget;
 pub mod content;
 pub mod create;
@@ -21,17 +22,20 @@ mod lanes;
 pub mod parser;
 mod parts;
 pub mod policy;
+pub mod prepare;
 pub mod read;
 pub mod remove;
 pub mod view;
 pub mod watch;
 
+pub use arrival_event::EventRules;
 pub use budget::{Budget, Reservation};
 pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
-pub use deposit::{Announcement, Deposit, DepositError, Prepared, Recipient};
+pub use deposit::{Announcement, Deposit, DepositError, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};
 pub use parser::Parser;
 pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
+pub use prepare::Prepared;
 pub use read::{EmailList, ListRequest, ReadError, RecipientError};
 pub use restante_storage::Idempotency;
 pub use view::{Content, EmailView, Source};

@@ -27,6 +27,7 @@ impl Inboxes {
             .delete_email(inbox.key, id, RemovalReason::Manual, self.now())
             .await?;
         self.shared.parsed.remove(&id);
+        self.shared.bus.announce_work();
         if deleted { Ok(()) } else { Err(ReadError::NoEmail) }
     }
 
@@ -41,7 +42,7 @@ impl Inboxes {
         let now = self.now();
         if let Some(inbox) = self.store().inbox(&address, now).await? {
             self.store().retire(&[inbox.key], RemovalReason::Manual, now).await?;
-            self.shared.expiry_changed.notify_one();
+            self.retired_some();
         }
         Ok(())
     }
@@ -60,9 +61,15 @@ impl Inboxes {
             deleted += self.store().retire(&keys, RemovalReason::Manual, now).await?;
             after = page.inboxes.last().map(|inbox| inbox.hash);
             if !page.more || after.is_none() {
-                self.shared.expiry_changed.notify_one();
+                self.retired_some();
                 return Ok(deleted);
             }
         }
+    }
+
+    /// The expiry task removes their mail, which raises events; their webhooks may end already.
+    fn retired_some(&self) {
+        self.shared.expiry_changed.notify_one();
+        self.shared.bus.announce_work();
     }
 }

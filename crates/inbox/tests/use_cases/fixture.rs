@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use restante_envelope::{DecapsulationKey, SigningKey, WireProfile, base64url};
+use restante_envelope::{AtRestKey, DecapsulationKey, SigningKey, WireProfile, base64url};
 use restante_inbox::{
-    Budget, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, InboxPolicy, Inboxes,
-    Parser, Parts, Recipient, SealKeys,
+    Budget, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, EventRules,
+    InboxPolicy, Inboxes, Parser, Parts, Recipient, SealKeys,
 };
 use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
-use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp};
+use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp, Store};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -17,9 +17,16 @@ use zeroize::Zeroizing;
 /// Memory for sealing.
 pub(crate) const SEALING_BYTES: usize = 256 * 1024;
 
+/// Bytes of a body that events keep.
+pub(crate) const MAX_BODY_BYTES: usize = 6000;
+
 pub(crate) struct Fixture {
     pub(crate) inboxes: Inboxes,
     pub(crate) clock: Arc<FakeClock>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) bus: Bus,
+    /// Opens events.
+    pub(crate) event_key: Arc<AtRestKey>,
     _data: TempDir,
 }
 
@@ -41,20 +48,27 @@ pub(crate) fn policy() -> InboxPolicy {
     }
 }
 
+/// The switch of the whole system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Webhooks {
+    On,
+    Off,
+}
+
 impl Fixture {
     pub(crate) fn new() -> Self {
         Self::with(policy())
     }
 
     pub(crate) fn with(policy: InboxPolicy) -> Self {
-        Self::of(policy, Parser::default())
+        Self::of(policy, Parser::default(), Webhooks::On)
     }
 
     pub(crate) fn with_parser(parser: Parser) -> Self {
-        Self::of(policy(), parser)
+        Self::of(policy(), parser, Webhooks::On)
     }
 
-    fn of(policy: InboxPolicy, parser: Parser) -> Self {
+    pub(crate) fn of(policy: InboxPolicy, parser: Parser, webhooks: Webhooks) -> Self {
         let data = tempfile::tempdir().unwrap();
         let stamp = Stamp {
             profile: "service".into(),
@@ -63,10 +77,19 @@ impl Fixture {
             seal_mac_key: "m".into(),
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
+        let store: Arc<dyn Store> = Arc::new(store);
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
+        let (bus, event_key) = (
+            Bus::starting_after(0),
+            Arc::new(AtRestKey::new(Zeroizing::new([9; 32]))),
+        );
+        let rules = EventRules {
+            key: Arc::clone(&event_key),
+            max_body_bytes: MAX_BODY_BYTES,
+        };
         let parts = Parts {
-            store: Arc::new(store),
-            bus: Bus::starting_after(0),
+            store: Arc::clone(&store),
+            bus: bus.clone(),
             clock: clock.clone(),
             policy,
             keys: SealKeys {
@@ -74,10 +97,14 @@ impl Fixture {
                 mac: Zeroizing::new([7; 32]),
             },
             sealing: Budget::new(SEALING_BYTES),
+            events: (webhooks == Webhooks::On).then_some(rules),
         };
         Self {
             inboxes: Inboxes::with_parser(parts, parser),
             clock,
+            store,
+            bus,
+            event_key,
             _data: data,
         }
     }

@@ -5,7 +5,10 @@
 mod creating;
 mod expiring;
 mod fixture;
+mod hooked;
 mod panicking;
+mod removing;
 mod retention;
 mod sealing;
+mod telling;
 mod watching;

@@ -61,6 +61,7 @@ impl Fixture {
             store: Arc::new(store),
             bus: Bus::starting_after(0),
             sealing: Budget::new(1024 * 1024),
+            events: None,
             clock: clock.clone(),
             policy: policy(),
             keys: SealKeys {
