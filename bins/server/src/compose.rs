@@ -2,6 +2,7 @@
 
 mod configs;
 mod sockets;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,15 +11,17 @@ use std::time::Duration;
 
 use restante_api::{Api, HttpServer, KeyDigest};
 use restante_auth::Authenticator;
-use restante_envelope::base64url;
-use restante_inbox::{Budget, Inboxes, Parts, SealKeys};
+use restante_envelope::{AtRestKey, base64url};
+use restante_inbox::{Budget, EventRules, Inboxes, Parts, SealKeys};
 use restante_ingest::{Encryption, Ingest, IngestParts, IpNet, Listener};
 use restante_model::{Clock, Timestamp};
 use restante_storage::embedded::leftovers;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
 use restante_tls::Protocol;
+use restante_webhook::Webhooks;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -73,9 +76,10 @@ impl RunningServer {
             stop: CancellationToken::new(),
         };
         let key = KeyDigest::of(secrets.api_key.expose());
-        let inboxes = server.inboxes(settings, secrets, Arc::clone(&clock)).await?;
+        let (inboxes, webhooks) = server.use_cases(settings, secrets, Arc::clone(&clock)).await?;
         let api = Api::new(
             inboxes.clone(),
+            webhooks.clone(),
             configs::api(settings, &inboxes, key),
             server.connections.clone(),
             server.stop.clone(),
@@ -108,6 +112,9 @@ impl RunningServer {
         server.listen_smtp(sockets.smtp_tls, &ingest, Encryption::Implicit);
         server.listen_http(sockets.http, sockets.https, &api, certificate.as_ref());
         server.keep("expiry task", async move { inboxes.run_expiry().await });
+        server.keep_to_its_end("webhook dispatcher", |stop| async move {
+            webhooks.run_dispatcher(stop).await
+        });
         if let Some(certificate) = certificate {
             server.keep("certificate task", certificate.keep(clock));
         }
@@ -123,36 +130,53 @@ impl RunningServer {
         }
     }
 
-    /// Stops: no new connections, transactions under way end, streams end, at most for `grace`; then the last sync.
+    /// Stops: no new connections, transactions and deliveries under way end, streams end, at most for `grace`; then the
+    /// last sync.
     pub async fn stop(mut self, grace: Duration) {
+        let until = Instant::now() + grace;
         self.stop.cancel();
         self.connections.close();
-        let all_ended = tokio::time::timeout(grace, self.connections.wait()).await.is_ok();
-        if !all_ended {
+        if timeout_at(until, self.connections.wait()).await.is_err() {
             tracing::warn!("stopped with connections still open");
         }
-        while self.long_lived.join_next().await.is_some() {}
+        let tasks_end = async { while self.long_lived.join_next().await.is_some() {} };
+        if timeout_at(until, tasks_end).await.is_err() {
+            tracing::info!("deliveries to webhooks under way are made again after the next start");
+            self.long_lived.shutdown().await;
+        }
         self.store.close().await;
     }
 
-    async fn inboxes(
+    /// What all listeners call: mail, and who is told of it.
+    async fn use_cases(
         &self,
         settings: &Settings,
         secrets: Secrets,
         clock: Arc<dyn Clock>,
-    ) -> Result<Inboxes, StartError> {
+    ) -> Result<(Inboxes, Webhooks), StartError> {
         let last_sequence = self.store.last_sequence().await.map_err(StartError::StoreRead)?;
-        Ok(Inboxes::new(Parts {
+        let shared = webhooks::Shared {
             store: Arc::clone(&self.store),
             bus: Bus::starting_after(last_sequence),
             clock,
+            key: Arc::new(AtRestKey::new(secrets.event_key.expose().clone())),
+        };
+        let inboxes = Inboxes::new(Parts {
+            store: Arc::clone(&shared.store),
+            bus: shared.bus.clone(),
+            clock: Arc::clone(&shared.clock),
             policy: configs::policy(settings),
             keys: SealKeys {
                 signing: secrets.signing_key,
                 mac: secrets.seal_mac_key.expose().clone(),
             },
             sealing: Budget::new(configs::bytes(settings.smtp.max_inflight_bytes)),
-        }))
+            events: settings.webhooks.is_enabled.then(|| EventRules {
+                key: Arc::clone(&shared.key),
+                max_body_bytes: settings.webhooks.max_body_bytes,
+            }),
+        });
+        Ok((inboxes, webhooks::compose(settings, shared).await?))
     }
 
     fn listen_smtp(&mut self, sockets: Vec<TcpListener>, ingest: &Arc<Ingest>, encryption: Encryption) {
@@ -180,6 +204,19 @@ impl RunningServer {
             let server = HttpServer::https(socket, Arc::clone(api), acceptor);
             self.keep("HTTPS listener", server.run());
         }
+    }
+
+    /// Runs a task that ends by itself soon after the server stops, and not before.
+    fn keep_to_its_end<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        task: impl FnOnce(CancellationToken) -> F,
+    ) {
+        let running = task(self.stop.clone());
+        self.long_lived.spawn(async move {
+            running.await;
+            name
+        });
     }
 
     /// Runs a task that should not end before the server stops.

@@ -28,7 +28,7 @@ pub use profile::{ChosenProfile, Profile, ProfileReason};
 pub use resolve::Source;
 pub use typed::{
     ApiKeySource, CertificateSource, HttpSettings, InboxSettings, LogFormat, LogSettings, SecretSettings, Settings,
-    SigningKeyPaths, SmtpSettings, StorageSettings, Throttle, TlsSettings,
+    SigningKeyPaths, SmtpSettings, StorageSettings, Throttle, TlsSettings, WebhookSettings,
 };
 
 use crate::StartError;

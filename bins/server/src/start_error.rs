@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use restante_auth::ResolverError;
 use restante_storage::{OpenError, ReadError};
 use restante_tls::{AuthorityError, CertificateError};
+use restante_webhook::SenderError;
 
 use crate::listen::ListenAddress;
 use crate::secrets::SecretError;
@@ -53,6 +54,9 @@ pub enum StartError {
     /// Email authentication has no DNS server to ask.
     #[error(transparent)]
     Resolver(ResolverError),
+    /// Nothing can be sent to webhooks.
+    #[error(transparent)]
+    Webhooks(SenderError),
     /// The store cannot be opened.
     #[error(transparent)]
     Store(OpenError),
@@ -78,6 +82,7 @@ impl StartError {
             | Self::Certificate(_)
             | Self::Authority(_)
             | Self::Resolver(_)
+            | Self::Webhooks(_)
             | Self::Store(_)
             | Self::StoreRead(_)
             | Self::TaskEnded(_)

@@ -40,8 +40,8 @@ fn server_info(settings: &Settings, inboxes: &Inboxes) -> ServerInfo {
         default_ttl: settings.inboxes.default_ttl_secs,
         sse_console: false,
         allowed_domains: settings.allowed_domains.clone(),
-        webhook_enabled: false,
-        webhook_require_auth_default: false,
+        webhook_enabled: settings.webhooks.is_enabled,
+        webhook_require_auth_default: settings.webhooks.require_auth_default,
     }
 }
 

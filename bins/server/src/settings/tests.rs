@@ -168,6 +168,18 @@ fn defaults_that_are_computed() {
         EncryptionPolicy::Always
     );
 
+    let allow_http = ("SVC_WEBHOOK_ALLOW_HTTP", "true");
+    let private_targets = |variables: &[(&str, &str)]| settings(&[], variables).webhooks.allow_private_targets;
+    assert!(!private_targets(&[]));
+    assert!(private_targets(&[allow_http]));
+    assert!(!private_targets(&[
+        allow_http,
+        ("SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS", "no")
+    ]));
+    assert!(private_targets(&[("SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS", "yes")]));
+    let aliased = settings(&[], &[("SVC_WEBHOOK_MAX_PER_INBOX", "51")]);
+    assert_eq!(aliased.webhooks.max_inbox, 51);
+
     let short = settings(&[], &[("SVC_LOCAL_INBOX_MAX_TTL", "600")]).inboxes;
     assert_eq!((short.default_ttl_secs, short.max_ttl_secs), (600, 600));
     let throttle = settings(&["--throttle-limit", "9"], &[]).http.throttle;
@@ -216,18 +228,15 @@ fn all_errors_are_named_at_once() {
 #[test]
 fn settings_of_features_that_are_not_built_hold_their_defaults() {
     settings(
-        &["--webhook-enabled"],
+        &["--sse-console-enabled"],
         &[
             ("SVC_CHAOS_ENABLED", "0"),
-            ("SVC_WEBHOOK_MAX_PER_INBOX", "50"),
+            ("SVC_PERSISTENCE_POLICY", "enabled"),
             ("SVC_SERVER_ORIGIN", ""),
-            ("SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS", "false"),
         ],
     );
     for (name, value) in [
         ("SVC_SERVER_ORIGIN", "http://x.test"),
-        ("SVC_WEBHOOK_ENABLED", "false"),
-        ("SVC_WEBHOOK_MAX_PER_INBOX", "51"),
         ("SVC_SSE_CONSOLE_ENABLED", "false"),
         ("SVC_SDK_DEVELOPMENT", "true"),
         ("SVC_CHAOS_SEED", "0"),
@@ -355,6 +364,18 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_EMAIL_AUTH_INBOX_DEFAULT=false  # default
     SVC_EMAIL_AUTH_TIMEOUT=5000  # default
     SVC_DNS_RESOLVER=(unset)  # default
+    SVC_WEBHOOK_ENABLED=true  # default
+    SVC_WEBHOOK_MAX_GLOBAL=100  # default
+    SVC_WEBHOOK_MAX_INBOX=50  # default
+    SVC_WEBHOOK_TIMEOUT=10000  # default
+    SVC_WEBHOOK_MAX_RETRIES=5  # default
+    SVC_WEBHOOK_MAX_RETRIES_PER_WEBHOOK=100  # default
+    SVC_WEBHOOK_MAX_HEADERS=50  # default
+    SVC_WEBHOOK_MAX_HEADER_VALUE_LEN=1000  # default
+    SVC_WEBHOOK_MAX_BODY_BYTES=65536  # default
+    SVC_WEBHOOK_ALLOW_HTTP=false  # default
+    SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS=false  # default
+    SVC_WEBHOOK_REQUIRE_AUTH_DEFAULT=false  # default
     ");
 }
 

@@ -1,5 +1,6 @@
 //! The settings as the rest of the server takes them: types that have been proven, defaults filled in.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub storage: StorageSettings,
     /// How mail is authenticated; `None` when that is switched off.
     pub email_auth: Option<AuthSettings>,
+    /// What is told of mail to others.
+    pub webhooks: WebhookSettings,
     /// Where the API key and the signing key come from.
     pub secrets: SecretSettings,
     /// The log.
@@ -157,6 +160,37 @@ pub struct StorageSettings {
     pub retention: Retention,
 }
 
+/// What is told of mail to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookSettings {
+    /// Whether anything is sent but tests.
+    pub is_enabled: bool,
+    /// Global webhooks, at most.
+    pub max_global: u64,
+    /// Webhooks of one inbox, at most.
+    pub max_inbox: u64,
+    /// Time for one attempt.
+    pub timeout: Duration,
+    /// Attempts of one delivery in all.
+    pub max_attempts: u32,
+    /// Retries queued for one webhook, at most.
+    pub max_retries_queued: usize,
+    /// Mail headers in a payload, at most.
+    pub max_headers: usize,
+    /// Characters of a mail header in a payload, at most.
+    pub max_header_value_chars: usize,
+    /// Bytes of the text and of the HTML body in an event, at most.
+    pub max_body_bytes: usize,
+    /// Whether URLs may be plain HTTP.
+    pub allow_http: bool,
+    /// Whether targets may have addresses that are not globally routable.
+    pub allow_private_targets: bool,
+    /// Whether a webhook that does not say gets authenticated mail only.
+    pub require_auth_default: bool,
+    /// Who looks up the names of targets, if it is not the system.
+    pub resolver: Option<SocketAddr>,
+}
+
 /// Where the API key and the signing key come from.
 #[derive(Debug, Clone)]
 pub struct SecretSettings {
@@ -215,6 +249,7 @@ impl From<&Resolved> for Settings {
             inboxes: values.into(),
             storage: values.into(),
             email_auth: values.switch("EMAIL_AUTH_ENABLED").then(|| email_auth(values)),
+            webhooks: values.into(),
             secrets: values.into(),
             log: values.into(),
         }
@@ -327,6 +362,26 @@ impl From<&Resolved> for StorageSettings {
                 max_emails: values.number("INBOX_MAX_EMAILS"),
                 max_age: (max_age_secs > 0).then(|| Duration::from_secs(max_age_secs)),
             },
+        }
+    }
+}
+
+impl From<&Resolved> for WebhookSettings {
+    fn from(values: &Resolved) -> Self {
+        Self {
+            is_enabled: values.switch("WEBHOOK_ENABLED"),
+            max_global: values.number("WEBHOOK_MAX_GLOBAL"),
+            max_inbox: values.number("WEBHOOK_MAX_INBOX"),
+            timeout: values.span("WEBHOOK_TIMEOUT"),
+            max_attempts: values.narrow("WEBHOOK_MAX_RETRIES"),
+            max_retries_queued: values.narrow("WEBHOOK_MAX_RETRIES_PER_WEBHOOK"),
+            max_headers: values.narrow("WEBHOOK_MAX_HEADERS"),
+            max_header_value_chars: values.narrow("WEBHOOK_MAX_HEADER_VALUE_LEN"),
+            max_body_bytes: values.narrow("WEBHOOK_MAX_BODY_BYTES"),
+            allow_http: values.switch("WEBHOOK_ALLOW_HTTP"),
+            allow_private_targets: values.switch("WEBHOOK_ALLOW_PRIVATE_TARGETS"),
+            require_auth_default: values.switch("WEBHOOK_REQUIRE_AUTH_DEFAULT"),
+            resolver: values.server("DNS_RESOLVER"),
         }
     }
 }
