@@ -107,7 +107,9 @@ fn listed(files: &[PathBuf]) -> String {
 
 fn advice(error: &ExportError) -> &'static str {
     match error {
-        ExportError::Damaged { .. } => "; `server store verify` tells more, and --skip-damaged leaves such emails out",
+        ExportError::Damaged { .. } | ExportError::QueueDamaged => {
+            "; `server store verify` tells more, and --skip-damaged leaves out what is damaged"
+        }
         ExportError::Write(_) | ExportError::Read(_) => "",
     }
 }

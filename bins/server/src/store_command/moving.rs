@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use restante_model::Timestamp;
 use restante_storage::embedded::{Embedded, HeldStore, NewStore};
-use restante_storage::transfer::{Damaged, ExportError, Exporting, Import, Totals, export as write_stream};
+use restante_storage::transfer::{Damaged, ExportError, Exporting, Import, LeftOut, Totals, export as write_stream};
 use restante_storage::{Stamp, Store};
 use tokio::runtime::Runtime;
 
@@ -80,22 +80,18 @@ pub(super) fn export(
         Destination::File(file) => store.write_file(file, &exporting, console)?,
     };
     store.close();
-    let Totals { inboxes, emails, bytes } = totals;
     let seconds = console.seconds();
-    let told = format!(
-        "exported {} and {}, {}, {seconds:.1} s",
-        count(inboxes, "inbox"),
-        count(emails, "email"),
-        size(bytes)
-    );
+    let told = format!("exported {}, {seconds:.1} s", moved(&totals));
     console.end();
     // Standard output may be the export.
     eprintln!("{told}");
-    if left_out > 0 {
-        eprintln!(
-            "left out {}; `server store verify` names them",
-            count(left_out, "damaged email")
-        );
+    for (left_out, what) in [
+        (left_out.emails, "damaged email"),
+        (left_out.queued, "damaged webhook record"),
+    ] {
+        if left_out > 0 {
+            eprintln!("left out {}; `server store verify` names them", count(left_out, what));
+        }
     }
     Ok(())
 }
@@ -117,13 +113,13 @@ impl Opened {
         self.runtime.block_on(self.store.close());
     }
 
-    /// Writes the stream; gives back what was written, how many emails were left out, and the writer.
+    /// Writes the stream; gives back what was written, what was left out, and the writer.
     fn write<W: Write>(
         &self,
         out: W,
         exporting: &Exporting,
         console: &mut Console<'_>,
-    ) -> Result<((Totals, u64), W), StoreCommandError> {
+    ) -> Result<((Totals, LeftOut), W), StoreCommandError> {
         let failed = |error| StoreCommandError::Export { error };
         let mut out = BufWriter::with_capacity(1024 * 1024, out);
         let usage = self.runtime.block_on(self.store.usage());
@@ -145,7 +141,7 @@ impl Opened {
         file: &Path,
         exporting: &Exporting,
         console: &mut Console<'_>,
-    ) -> Result<(Totals, u64), StoreCommandError> {
+    ) -> Result<(Totals, LeftOut), StoreCommandError> {
         let temporary = temporary(file);
         let failed = |error| StoreCommandError::File {
             file: file.to_owned(),
@@ -215,14 +211,8 @@ pub(super) fn import(
     match fill(&new, import, stamp, length, console) {
         Ok(totals) => {
             new.finish()?;
-            let Totals { inboxes, emails, bytes } = totals;
             let seconds = console.seconds();
-            let bytes = size(bytes);
-            console.say(format_args!(
-                "imported {} and {}, {bytes}, {seconds:.1} s",
-                count(inboxes, "inbox"),
-                count(emails, "email"),
-            ));
+            console.say(format_args!("imported {}, {seconds:.1} s", moved(&totals)));
             Ok(())
         }
         Err(error) => {
@@ -231,6 +221,20 @@ pub(super) fn import(
             Err(error)
         }
     }
+}
+
+/// What was written or stored, for people.
+fn moved(totals: &Totals) -> String {
+    let mut parts = vec![count(totals.inboxes, "inbox"), count(totals.emails, "email")];
+    if totals.webhooks > 0 {
+        parts.push(count(totals.webhooks, "webhook"));
+        parts.push(format!(
+            "{} still to be told or remembered",
+            count(totals.events, "event")
+        ));
+    }
+    let last = parts.pop().unwrap_or_default();
+    format!("{} and {last}, {}", parts.join(", "), size(totals.bytes))
 }
 
 fn fill(

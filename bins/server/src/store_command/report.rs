@@ -25,6 +25,8 @@ fn text_of(counted: &Statistics) -> String {
     let rows = [
         ("inboxes", counted.inboxes.to_string()),
         ("emails", counted.emails.to_string()),
+        ("webhooks", counted.webhooks.to_string()),
+        ("deliveries", format!("{} queued", counted.queued_deliveries)),
         ("oldest email", time(counted.oldest_email)),
         ("newest email", time(counted.newest_email)),
         ("live", size(counted.live_bytes)),
@@ -49,6 +51,8 @@ fn json_of(counted: &Statistics) -> Value {
     json!({
         "inboxes": counted.inboxes,
         "emails": counted.emails,
+        "webhooks": counted.webhooks,
+        "queuedDeliveries": counted.queued_deliveries,
         "oldestEmail": time(counted.oldest_email),
         "newestEmail": time(counted.newest_email),
         "liveBytes": counted.live_bytes,

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use restante_model::{InboxKey, Timestamp};
+use restante_model::{InboxKey, Timestamp, WebhookId};
 
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
@@ -16,8 +16,9 @@ use super::judge::{self, Accepted};
 use super::log::{segment_numbers, segment_path};
 use super::manifest::Manifest;
 use super::open::{self, EmbeddedConfig, OpenError, not_usable};
+use super::queue_rows::QueueRows;
 use super::replay::{ReplayError, replay_watched};
-use super::rows::{MailRow, decode};
+use super::rows::{MailRow, WebhookRow, decode, key, queue_key};
 use super::shared::segments_dir;
 use super::stamp::Stamp;
 use super::verify::{self, Finding, Progress, Verified, VerifyError};
@@ -90,7 +91,11 @@ pub struct Statistics {
     pub inboxes: u64,
     /// Their emails.
     pub emails: u64,
-    /// Bytes of what is live: records of inboxes and of their emails.
+    /// Webhooks that are not removed.
+    pub webhooks: u64,
+    /// Deliveries that are queued for them.
+    pub queued_deliveries: u64,
+    /// Bytes of what is live: records of inboxes and of their emails, and of webhooks and what they are to be told.
     pub live_bytes: u64,
     /// Bytes of the log.
     pub log_bytes: u64,
@@ -223,6 +228,7 @@ impl HeldStore {
     fn count(&self, index: &Index, index_dir: &Path) -> Result<Statistics, ReplayError> {
         let meta = index.meta()?;
         let (oldest, newest) = arrivals(index)?;
+        let (webhooks, queued_deliveries) = webhooks(index)?;
         let segments = segments_dir(&self.path);
         let numbers = segment_numbers(&segments)?;
         let lengths = numbers
@@ -233,6 +239,8 @@ impl HeldStore {
             stamp: self.stamp.clone(),
             inboxes: meta.inboxes,
             emails: meta.emails,
+            webhooks,
+            queued_deliveries,
             live_bytes: meta.live_bytes,
             log_bytes: lengths.sum::<io::Result<u64>>()?,
             segments: numbers.len() as u64,
@@ -293,6 +301,23 @@ fn arrivals(index: &Index) -> Result<(Option<Timestamp>, Option<Timestamp>), Ind
         }
     }
     Ok((oldest.map(Timestamp::from_unix_ms), newest.map(Timestamp::from_unix_ms)))
+}
+
+/// How many webhooks there are, and how many deliveries are queued for them.
+fn webhooks(index: &Index) -> Result<(u64, u64), IndexError> {
+    let (mut webhooks, mut queued) = (0, 0);
+    for row in index.iter(key::all(queue_key::WEBHOOKS)) {
+        let (name, value) = row?;
+        if !decode::<WebhookRow>(&value)?.state.is_removed {
+            let id = key::last_id(&name)
+                .map(WebhookId::from_bytes)
+                .ok_or(IndexError::Missing)?;
+            let queue = index.queue(id)?;
+            webhooks += 1;
+            queued += queue.first.count + queue.retry.count;
+        }
+    }
+    Ok((webhooks, queued))
 }
 
 /// Bytes of the files in a directory and below.

@@ -9,6 +9,8 @@ use crate::{Part, ReadError, Stamp, Store, StoredEmail};
 
 /// Inboxes, or arrivals of an inbox, that are asked for at once.
 const PAGE: usize = 256;
+/// Webhooks, events or deliveries that are asked for at once, with their content.
+const QUEUE_PAGE: usize = 64;
 
 /// Every part that an email may have.
 const PARTS: [Part; 7] = [
@@ -32,13 +34,22 @@ pub struct Exporting {
     pub damaged: Damaged,
 }
 
-/// What becomes of emails that cannot be read.
+/// What becomes of emails that cannot be read, and of webhooks, events and deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damaged {
     /// The first one ends the export.
     Stops,
     /// They are left out, and counted.
     LeftOut,
+}
+
+/// What an export left out, as it is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// Emails.
+    pub emails: u64,
+    /// Webhooks, events and deliveries.
+    pub queued: u64,
 }
 
 /// Why an export ended early; the stream has no end entry then.
@@ -58,11 +69,14 @@ pub enum ExportError {
         /// The email.
         email: EmailId,
     },
+    /// A webhook, an event or a report does not match its checksum.
+    #[error("a webhook, or what it is to be told, is damaged")]
+    QueueDamaged,
 }
 
-/// Writes all live inboxes with their mail; nobody may write to the store meanwhile.
+/// Writes all live inboxes with their mail, and all webhooks with their queue; nobody may write to the store meanwhile.
 ///
-/// `watch` hears what was written so far. Gives back what was written, and how many damaged emails were left out.
+/// `watch` hears what was written so far. Gives back what was written, and what was left out.
 ///
 /// # Errors
 /// [`ExportError`]; the stream is not whole then.
@@ -71,7 +85,7 @@ pub async fn export(
     out: impl Write,
     exporting: &Exporting,
     mut watch: impl FnMut(&Totals),
-) -> Result<(Totals, u64), ExportError> {
+) -> Result<(Totals, LeftOut), ExportError> {
     let mut out = Writer::new(out)?;
     out.put(&Entry::Begin(Begin::new(&exporting.stamp, exporting.now.unix_ms())))?;
     let mut export = Export {
@@ -79,7 +93,7 @@ pub async fn export(
         out,
         exporting,
         totals: Totals::default(),
-        left_out: 0,
+        left_out: LeftOut::default(),
     };
     let mut after = None;
     loop {
@@ -92,6 +106,7 @@ pub async fn export(
             break;
         }
     }
+    export.queue(&mut watch).await?;
     let Export {
         mut out,
         totals,
@@ -108,7 +123,7 @@ struct Export<'a, W> {
     out: Writer<W>,
     exporting: &'a Exporting,
     totals: Totals,
-    left_out: u64,
+    left_out: LeftOut,
 }
 
 impl<W: Write> Export<'_, W> {
@@ -131,13 +146,34 @@ impl<W: Write> Export<'_, W> {
         }
     }
 
+    /// All webhooks that are not removed, what they are still to be told, and the log of what they were told.
+    async fn queue(&mut self, watch: &mut impl FnMut(&Totals)) -> Result<(), ExportError> {
+        let mut place = None;
+        loop {
+            let page = self.store.queue_items(place, QUEUE_PAGE).await?;
+            if page.damaged > 0 && self.exporting.damaged == Damaged::Stops {
+                return Err(ExportError::QueueDamaged);
+            }
+            self.left_out.queued += page.damaged;
+            for item in page.items {
+                self.totals.count(&item);
+                self.out.put(&Entry::Queue(item))?;
+            }
+            watch(&self.totals);
+            match page.next {
+                Some(next) => place = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
     async fn email(&mut self, inbox: &Inbox, id: EmailId) -> Result<(), ExportError> {
         let read = self.store.email(inbox.key, id, &PARTS, self.exporting.now).await;
         let email = match read {
             Ok(Some(email)) => email,
             Ok(None) => return Ok(()),
             Err(ReadError::Damaged) if self.exporting.damaged == Damaged::LeftOut => {
-                self.left_out += 1;
+                self.left_out.emails += 1;
                 return Ok(());
             }
             Err(ReadError::Damaged) => {

@@ -15,17 +15,18 @@
 //! | length | content | a postcard `Entry` |
 //!
 //! The first entry is `Entry::Begin`, the last `Entry::End`; the emails of an inbox follow it, in the order in which
-//! they were committed. A checksum fits in its place only, so entries cannot be lost, doubled or exchanged unseen.
+//! they were committed. Webhooks, events and deliveries come behind all mail: while it is stored nobody listens.
+//! A checksum fits in its place only, so entries cannot be lost, doubled or exchanged unseen.
 
 use std::io::{self, Read, Write};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Part, Stamp};
+use crate::{Part, QueueItem, Stamp};
 
 /// The version of the stream that this build writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"rstEXPRT";
 /// Bytes before the content of an entry.
@@ -40,6 +41,24 @@ pub struct Totals {
     pub emails: u64,
     /// Bytes of the parts of the emails.
     pub bytes: u64,
+    /// Webhooks.
+    pub webhooks: u64,
+    /// Events for them.
+    pub events: u64,
+    /// Deliveries of these.
+    pub deliveries: u64,
+}
+
+impl Totals {
+    /// Counts something of webhooks.
+    pub(super) fn count(&mut self, item: &QueueItem) {
+        match item {
+            QueueItem::Dispatched { .. } => {}
+            QueueItem::Webhook(_) => self.webhooks += 1,
+            QueueItem::Event(_) => self.events += 1,
+            QueueItem::Delivery(_) => self.deliveries += 1,
+        }
+    }
 }
 
 /// Why a stream cannot be read.
@@ -78,6 +97,7 @@ pub(super) enum Entry {
     Inbox(InboxEntry),
     Email(EmailEntry),
     End(Totals),
+    Queue(QueueItem),
 }
 
 /// When the stream was made, and what its mail depends on.

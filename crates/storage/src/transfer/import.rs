@@ -8,7 +8,8 @@ use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMod
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, StreamError, Totals};
 use crate::{
-    AcceptError, CreateError, Created, NewEmail, NewInbox, Part, ReadError, Retention, Stamp, Store, Unavailable,
+    AcceptError, CreateError, Created, NewEmail, NewInbox, Part, QueueItem, ReadError, Retention, Stamp, Store,
+    Unavailable,
 };
 
 /// Emails that are stored in one call, at most.
@@ -89,6 +90,9 @@ impl<R: Read> Import<R> {
             now: Timestamp::from_unix_ms(self.begin.exported_at),
             inbox: None,
             batch: Vec::new(),
+            queue: Vec::new(),
+            queue_bytes: 0,
+            is_queue_begun: false,
             batch_bytes: 0,
             totals: Totals::default(),
         };
@@ -106,6 +110,10 @@ struct Filling<'a, R> {
     /// Whose emails come now.
     inbox: Option<InboxKey>,
     batch: Vec<EmailEntry>,
+    queue: Vec<QueueItem>,
+    queue_bytes: u64,
+    /// Whether all mail is stored.
+    is_queue_begun: bool,
     batch_bytes: u64,
     totals: Totals,
 }
@@ -115,6 +123,18 @@ impl<R: Read> Filling<'_, R> {
     async fn step(&mut self) -> Result<bool, ImportError> {
         match self.reader.next()? {
             Entry::Begin(_) => Err(self.invalid("a second beginning")),
+            Entry::Inbox(_) | Entry::Email(_) if self.is_queue_begun => Err(self.invalid("mail behind webhooks")),
+            Entry::Queue(item) => {
+                self.flush().await?;
+                self.is_queue_begun = true;
+                self.totals.count(&item);
+                self.queue_bytes += item.bytes();
+                self.queue.push(item);
+                if self.queue.len() >= BATCH_EMAILS || self.queue_bytes >= BATCH_BYTES {
+                    self.flush_queue().await?;
+                }
+                Ok(true)
+            }
             Entry::Inbox(entry) => {
                 self.flush().await?;
                 self.create(entry).await?;
@@ -130,6 +150,7 @@ impl<R: Read> Filling<'_, R> {
             }
             Entry::End(totals) => {
                 self.flush().await?;
+                self.flush_queue().await?;
                 if totals != self.totals {
                     return Err(self.invalid("other totals than entries"));
                 }
@@ -177,6 +198,15 @@ impl<R: Read> Filling<'_, R> {
         self.totals.emails += batch.len() as u64;
         self.totals.bytes += std::mem::take(&mut self.batch_bytes);
         Ok(())
+    }
+
+    async fn flush_queue(&mut self) -> Result<(), Unavailable> {
+        self.queue_bytes = 0;
+        let items = std::mem::take(&mut self.queue);
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.store.restore_queue(items).await
     }
 
     /// Marks and signs; the calls are made at once, so that they share syncs.

@@ -3,12 +3,16 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use restante_envelope::DecapsulationKey;
-use restante_model::{Inbox, InboxMode};
+use restante_model::{EventType, Inbox, InboxMode, RemovalReason, WebhookId};
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, Writer};
 use super::*;
 use crate::conformance::{START, after_ms, create, email, everything, plain_inbox, request};
-use crate::{Embedded, EmbeddedConfig, Part, Retention, Stamp, Store, StoredEmail};
+use crate::queue_item::{DeliveryItem, DeliveryItemState, EventItem, EventItemKind, WebhookItem};
+use crate::{
+    Activity, Claim, DeliveriesAfter, Embedded, EmbeddedConfig, LastAttempt, Part, QueueItem, Retention, Stamp, Store,
+    StoredEmail, Switch, Topics, WebhookStore,
+};
 
 fn stamp() -> Stamp {
     let text = str::to_owned;
@@ -35,7 +39,7 @@ fn exporting() -> Exporting {
 async fn exported(store: &dyn Store) -> (Vec<u8>, Totals) {
     let mut stream = Vec::new();
     let (totals, left_out) = export(store, &mut stream, &exporting(), |_| ()).await.unwrap();
-    assert_eq!(left_out, 0);
+    assert_eq!(left_out, LeftOut::default());
     (stream, totals)
 }
 
@@ -110,6 +114,93 @@ async fn what_a_store_shows_another_one_shows_after_the_move() {
 }
 
 #[tokio::test]
+async fn webhooks_move_with_what_they_are_still_to_be_told() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (from, to) = (open(&from), open(&to));
+    let inbox = create(&from, "bob").await;
+    let items = queue_items().map(|item| match item {
+        QueueItem::Webhook(webhook) => QueueItem::Webhook(WebhookItem {
+            inbox: Some(*inbox.key.as_bytes()),
+            switch: Switch::Enabled,
+            orphaned_at: None,
+            ..webhook
+        }),
+        item => item,
+    });
+    from.restore_queue(items.to_vec()).await.unwrap();
+    let (webhook, event) = (WebhookId::from_bytes([4; 16]), Bytes::from_static(b"event"));
+    let mut new = email(&inbox, "told");
+    new.event = Some(event.clone());
+    from.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
+    let (stream, totals) = exported(&from).await;
+    assert_eq!((totals.webhooks, totals.events, totals.deliveries), (1, 3, 1));
+    assert_eq!(imported(&to, &stream).await.unwrap(), totals);
+    assert_eq!(exported(&to).await.0, stream);
+    for store in [&from, &to] {
+        assert_eq!(store.webhook(webhook, START).await.unwrap().unwrap().revision, 2);
+        let config = Bytes::from_static(b"config");
+        assert_eq!(store.webhook_config(webhook).await, Ok(Some((2, config))));
+        // The mail that was stored again raised nothing.
+        let pending: Vec<_> = store
+            .events(10)
+            .await
+            .unwrap()
+            .iter()
+            .map(|event| event.sequence)
+            .collect();
+        assert_eq!(pending, [9, 10]);
+        assert_eq!(store.event_data(10).await, Ok(Some(event.clone())));
+        let claim = Claim {
+            max: 10,
+            max_per_webhook: 10,
+            lease: std::time::Duration::from_secs(60),
+        };
+        // What was due before a start is spread over a while.
+        store.claim_deliveries(&claim, START).await.unwrap();
+        let claimed = store
+            .claim_deliveries(&claim, after_ms(60_000))
+            .await
+            .unwrap()
+            .deliveries;
+        let told: Vec<_> = claimed
+            .iter()
+            .map(|told| (told.lease.event, told.attempts, told.is_single))
+            .collect();
+        assert_eq!(told, [(8, 2, true)]);
+        let page = DeliveriesAfter {
+            before: None,
+            limit: 10,
+        };
+        let report = store.deliveries(webhook, page).await.unwrap().deliveries[0]
+            .report
+            .clone();
+        assert_eq!(report, Some(Bytes::from_static(b"report")));
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_webhook_ends_an_export_or_is_left_out_with_its_deliveries() {
+    let (dir, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (store, to) = (open(&dir), open(&to));
+    store.restore_queue(queue_items().to_vec()).await.unwrap();
+    let segment = dir.path().join("store/segments/00000001.log");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.windows(6).position(|window| window == b"config").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let error = export(&store, Vec::new(), &exporting(), |_| ()).await.unwrap_err();
+    assert_eq!(error.to_string(), "a webhook, or what it is to be told, is damaged");
+    let damaged = Damaged::LeftOut;
+    let exporting = Exporting { damaged, ..exporting() };
+    let mut stream = Vec::new();
+    let (totals, left_out) = export(&store, &mut stream, &exporting, |_| ()).await.unwrap();
+    assert_eq!(left_out, LeftOut { emails: 0, queued: 1 });
+    assert_eq!((totals.webhooks, totals.deliveries), (0, 1));
+    imported(&to, &stream).await.unwrap();
+    assert_eq!(exported(&to).await.1.deliveries, 0, "nobody is left to tell");
+}
+
+#[tokio::test]
 async fn a_damaged_email_ends_an_export_or_is_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
@@ -133,7 +224,8 @@ async fn a_damaged_email_ends_an_export_or_is_left_out() {
     let damaged = Damaged::LeftOut;
     let exporting = Exporting { damaged, ..exporting() };
     let (totals, left_out) = export(&store, Vec::new(), &exporting, |_| ()).await.unwrap();
-    assert_eq!((totals.emails, left_out), (1, 1));
+    let one = LeftOut { emails: 1, queued: 0 };
+    assert_eq!((totals.emails, left_out), (1, one));
 }
 
 /// A stream of a few entries.
@@ -174,7 +266,65 @@ fn read(stream: &[u8]) -> Result<Vec<Entry>, StreamError> {
     Ok(entries)
 }
 
-/// The stream as version 1 has it: this test fails when it changes without a new version.
+/// One of each kind.
+fn queue_items() -> [QueueItem; 5] {
+    let event = |sequence, what| {
+        QueueItem::Event(EventItem {
+            sequence,
+            inbox: [1; 16],
+            email: [3; 16],
+            at: 128,
+            what,
+        })
+    };
+    let removed = EventItemKind::Removed {
+        reason: RemovalReason::Eviction,
+        inbox_address: "a@b".to_owned(),
+        inbox_hash: [2; 32],
+    };
+    [
+        QueueItem::Dispatched { through: 8, last: 9 },
+        QueueItem::Webhook(WebhookItem {
+            webhook: [4; 16],
+            inbox: Some([1; 16]),
+            sequence: 7,
+            revision: 2,
+            created_at: 300,
+            updated_at: Some(301),
+            topics: Topics {
+                arrivals: true,
+                removals: false,
+            },
+            switch: Switch::DisabledByFailures,
+            activity: Activity {
+                successful: 1,
+                failed: 2,
+                failures_in_a_row: 3,
+                last: Some(LastAttempt {
+                    started_at: 300,
+                    succeeded: true,
+                }),
+            },
+            orphaned_at: Some(302),
+            config: Bytes::from_static(b"config"),
+        }),
+        event(8, EventItemKind::Arrived(Bytes::from_static(b"data"))),
+        event(9, removed),
+        QueueItem::Delivery(DeliveryItem {
+            webhook: [4; 16],
+            event: 8,
+            event_type: EventType::EmailStored,
+            event_id: [5; 16],
+            created_at: 300,
+            attempts: 2,
+            is_single: true,
+            state: DeliveryItemState::Queued(330),
+            report: Some(Bytes::from_static(b"report")),
+        }),
+    ]
+}
+
+/// The stream as version 2 has it: this test fails when it changes without a new version.
 #[test]
 fn the_stream_is_pinned() {
     let inbox = InboxEntry {
@@ -196,21 +346,27 @@ fn the_stream_is_pinned() {
         inboxes: 1,
         emails: 1,
         bytes: 2,
+        webhooks: 3,
+        events: 4,
+        deliveries: 300,
     };
     let begin = Begin::new(&stamp(), 300);
-    let stream = written(&[
-        Entry::Begin(begin),
-        Entry::Inbox(inbox),
-        Entry::Email(email),
-        Entry::End(totals),
-    ]);
+    let mut written_entries = vec![Entry::Begin(begin), Entry::Inbox(inbox), Entry::Email(email)];
+    written_entries.extend(queue_items().map(Entry::Queue));
+    written_entries.push(Entry::End(totals));
+    let stream = written(&written_entries);
     let entries = [
         "190000007adec456eda43ced00ac020773657276696365036f6e650374776f057468726565",
         "3e000000920584f093429882010101010101010101010101010101010103614062020202020202020202020202020202020202020202020202020202020202020201036b65790101ac02",
         "19000000e540ffba613beea802030303030303030303030303030303038001010102026869",
-        "04000000c88329832b8129e803010102",
+        "04000000c883298364b12c3204000809",
+        "3e000000827227688e8f6adf04010404040404040404040404040404040401010101010101010101010101010101010702ac0201ad0201000201020301ac020101ae0206636f6e666967",
+        "2b00000040994594a10e72b604020801010101010101010101010101010101030303030303030303030303030303038001000464617461",
+        "4b000000b3bcfdd8730bc857040209010101010101010101010101010101010303030303030303030303030303030380010102036140620202020202020202020202020202020202020202020202020202020202020202",
+        "33000000af78d3edc8df5f61040304040404040404040404040404040404080105050505050505050505050505050505ac02020100ca0201067265706f7274",
+        "080000007e986db873cdccff030101020304ac02",
     ];
-    let expected = format!("727374455850525401000000{}", entries.concat());
+    let expected = format!("727374455850525402000000{}", entries.concat());
     let bytes = |at: usize| u8::from_str_radix(&expected[at..at + 2], 16).unwrap();
     assert_eq!(stream, (0..expected.len()).step_by(2).map(bytes).collect::<Vec<_>>());
 }
@@ -274,6 +430,7 @@ async fn what_cannot_be_is_not_imported() {
         is_read: false,
         parts: Vec::new(),
     });
+    let email_again = email.clone();
     let begin = || Entry::Begin(Begin::new(&stamp(), 1));
     let one_email = Totals {
         emails: 1,
@@ -285,6 +442,14 @@ async fn what_cannot_be_is_not_imported() {
         (vec![begin(), begin()], "a second beginning"),
         (vec![begin(), email, end(one_email)], "an email without an inbox"),
         (vec![begin(), end(one_email)], "other totals than entries"),
+        (
+            vec![
+                begin(),
+                Entry::Queue(QueueItem::Dispatched { through: 1, last: 1 }),
+                email_again,
+            ],
+            "mail behind webhooks",
+        ),
         (
             vec![begin(), end(Totals::default()), end(Totals::default())],
             "more after the end",

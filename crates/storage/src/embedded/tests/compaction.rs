@@ -188,6 +188,7 @@ proptest! {
         percent in 50..=100_u64,
         point in proptest::sample::select(vec![
             CrashPoint::Moved,
+            CrashPoint::Requeued,
             CrashPoint::Emptied,
             CrashPoint::Checkpointed,
             CrashPoint::Deleted,

@@ -238,7 +238,9 @@ fn webhook(name: &[u8]) -> Option<WebhookId> {
     let bytes = match name.first()? {
         b'W' | b'd' | b'n' | b'Q' => name.get(1..17)?,
         b'N' => name.get(9..25)?,
-        b'X' => name.strip_prefix(queue_key::REMOVED).or(name.strip_prefix(queue_key::ORPHANS))?,
+        b'X' => name
+            .strip_prefix(queue_key::REMOVED)
+            .or(name.strip_prefix(queue_key::ORPHANS))?,
         _ => return None,
     };
     Some(WebhookId::from_bytes(bytes.try_into().ok()?))
