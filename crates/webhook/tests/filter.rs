@@ -5,10 +5,13 @@ use restante_webhook::Filter;
 use restante_webhook::filter::{is_field, matches_removals, requires_auth};
 use serde_json::Value;
 
+#[path = "vector/event.rs"]
+mod event;
 #[path = "vector/scenario.rs"]
 mod scenario;
 
-use scenario::{event, scenarios};
+use event::event;
+use scenario::scenarios;
 
 fn config(scenario: &Value) -> FilterConfig {
     serde_json::from_value(scenario["filter"].clone()).expect("a filter has the shape of one")

@@ -7,10 +7,13 @@ use restante_model::{EventType, RemovalReason, Timestamp};
 use restante_webhook::{EventEnvelope, PayloadLimits, Rendered, Template, TemplateError};
 use serde_json::Value;
 
+#[path = "vector/event.rs"]
+mod event;
 #[path = "vector/scenario.rs"]
 mod scenario;
 
-use scenario::{event, scenarios};
+use event::event;
+use scenario::scenarios;
 
 /// The id of the event in all scenarios.
 const EVENT_ID: &str = "evt_00112233445566778899aabbccddeeff";
@@ -117,7 +120,7 @@ fn wrong_templates_say_where_and_why() {
 #[test]
 fn each_body_has_its_scenario() {
     let mut count = 0;
-    for entry in std::fs::read_dir(scenario::folder().join("template")).expect("the folder is there") {
+    for entry in std::fs::read_dir(event::folder().join("template")).expect("the folder is there") {
         let path = entry.expect("the folder is readable").path();
         if path.extension().is_some_and(|extension| extension == "body") {
             count += 1;
