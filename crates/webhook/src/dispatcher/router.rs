@@ -63,23 +63,37 @@ impl<'a> Router<'a> {
     async fn work(&self, stop: &CancellationToken) -> Result<(), ReadError> {
         // What woke the task may be a webhook that was enabled, or a delivery that is to be made again.
         self.queued.notify_one();
-        let store = self.webhooks.store();
+        // In turn, so that events do not wait for what a removed webhook leaves.
         while !stop.is_cancelled() {
-            let events = store.events(EVENTS).await?;
-            if events.is_empty() {
+            let dispatched = self.dispatch().await?;
+            let reaped = self
+                .webhooks
+                .store()
+                .reap_webhooks(REAP_CHUNK, self.webhooks.now())
+                .await?;
+            if !dispatched && !reaped.more {
                 break;
             }
-            let step = self.step(events).await?;
-            let queues = !step.deliveries.is_empty();
-            store
-                .dispatch(step.through, step.deliveries, self.webhooks.now())
-                .await?;
-            if queues {
-                self.queued.notify_one();
-            }
         }
-        while store.reap_webhooks(REAP_CHUNK, self.webhooks.now()).await?.more && !stop.is_cancelled() {}
         Ok(())
+    }
+
+    /// Dispatches the next events; `false` if there are none.
+    async fn dispatch(&self) -> Result<bool, ReadError> {
+        let store = self.webhooks.store();
+        let events = store.events(EVENTS).await?;
+        if events.is_empty() {
+            return Ok(false);
+        }
+        let step = self.step(events).await?;
+        let queues = !step.deliveries.is_empty();
+        store
+            .dispatch(step.through, step.deliveries, self.webhooks.now())
+            .await?;
+        if queues {
+            self.queued.notify_one();
+        }
+        Ok(true)
     }
 
     /// Who gets which of these events.

@@ -1,0 +1,14 @@
+//! The use cases and the dispatcher, over the embedded store and with a receiver on the loopback interface.
+
+mod changing;
+mod creating;
+mod failing;
+mod fairness;
+mod fixture;
+mod log;
+mod restarting;
+mod rotating;
+mod routing;
+mod schedule;
+mod switched_off;
+mod testing;
