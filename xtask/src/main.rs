@@ -44,7 +44,7 @@ enum Command {
         #[arg(long)]
         fix: bool,
     },
-    /// Write tests/vectors/envelope from the independent builder
+    /// Write tests/vectors/envelope and tests/vectors/webhook-signature from the independent builders
     Vectors {
         /// Compare instead of writing
         #[arg(long)]

@@ -1,32 +1,47 @@
-//! `cargo xtask vectors`: the test vectors of the envelope, made by the independent builder in testkit.
+//! `cargo xtask vectors`: the test vectors of the envelope and of webhook signatures, made by the independent builders in
+//! testkit.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use restante_testkit::payload;
+use restante_testkit::{payload, webhook_signature};
 
 use crate::repository;
 
-/// Writes `tests/vectors/envelope/*.json`; with `check` compares them, byte by byte, and writes nothing.
+/// Writes the folders below `tests/vectors` that have a builder; with `check` compares them, byte by byte, and writes nothing.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let folder = repository::root().join("tests/vectors/envelope");
-    let made = made()?;
-    if check {
-        compare(&folder, &made)
-    } else {
-        write(&folder, &made)
+    let root = repository::root().join("tests/vectors");
+    for (folder, made) in made()? {
+        let folder = root.join(folder);
+        if check {
+            compare(&folder, &made)?;
+        } else {
+            write(&folder, &made)?;
+        }
     }
+    Ok(())
+}
+
+/// Folders with the names and contents of their files.
+fn made() -> Result<[(&'static str, BTreeMap<String, String>); 2]> {
+    let envelope = payload::vectors()
+        .into_iter()
+        .map(|vector| (vector.name().to_owned(), vector.to_json()));
+    let signature = webhook_signature::vectors()
+        .into_iter()
+        .map(|vector| (vector.name().to_owned(), vector.to_json()));
+    Ok([("envelope", files(envelope)?), ("webhook-signature", files(signature)?)])
 }
 
 /// File names and contents.
-fn made() -> Result<BTreeMap<String, String>> {
+fn files(vectors: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
-    for vector in payload::vectors() {
-        let name = format!("{}.json", vector.name());
+    for (name, json) in vectors {
+        let name = format!("{name}.json");
         ensure!(
-            files.insert(name.clone(), vector.to_json()).is_none(),
+            files.insert(name.clone(), json).is_none(),
             "two vectors are named {name}"
         );
     }
@@ -41,7 +56,7 @@ fn write(folder: &Path, made: &BTreeMap<String, String>) -> Result<()> {
     for (name, text) in made {
         fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
     }
-    println!("wrote {} vectors", made.len());
+    println!("wrote {} vectors to {}", made.len(), folder.display());
     Ok(())
 }
 
@@ -55,7 +70,11 @@ fn compare(folder: &Path, made: &BTreeMap<String, String>) -> Result<()> {
         stale.is_empty(),
         "run `cargo xtask vectors` and look at the difference: {stale:?}"
     );
-    println!("{} vectors are as the builder makes them", made.len());
+    println!(
+        "{} vectors of {} are as the builder makes them",
+        made.len(),
+        folder.display()
+    );
     Ok(())
 }
 
@@ -78,7 +97,7 @@ fn present(folder: &Path) -> Result<BTreeMap<String, String>> {
 mod tests {
     use super::*;
 
-    fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+    fn named(files: &[(&str, &str)]) -> BTreeMap<String, String> {
         files
             .iter()
             .map(|&(name, text)| (name.to_owned(), text.to_owned()))
@@ -88,8 +107,8 @@ mod tests {
     #[test]
     fn what_was_written_compares_equal_and_stale_files_are_gone() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), &files(&[("a.json", "1"), ("b.json", "2")])).unwrap();
-        let made = files(&[("b.json", "2"), ("c.json", "3")]);
+        write(folder.path(), &named(&[("a.json", "1"), ("b.json", "2")])).unwrap();
+        let made = named(&[("b.json", "2"), ("c.json", "3")]);
         write(folder.path(), &made).unwrap();
         compare(folder.path(), &made).unwrap();
         assert_eq!(present(folder.path()).unwrap(), made);
@@ -100,10 +119,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(
             folder.path(),
-            &files(&[("changed.json", "1"), ("same.json", "2"), ("surplus.json", "3")]),
+            &named(&[("changed.json", "1"), ("same.json", "2"), ("surplus.json", "3")]),
         )
         .unwrap();
-        let made = files(&[("changed.json", "x"), ("missing.json", "4"), ("same.json", "2")]);
+        let made = named(&[("changed.json", "x"), ("missing.json", "4"), ("same.json", "2")]);
         let error = compare(folder.path(), &made).unwrap_err().to_string();
         assert!(
             error.ends_with(r#"["changed.json", "missing.json", "surplus.json"]"#),

@@ -7,5 +7,6 @@ pub mod dkim;
 pub mod dns;
 pub mod payload;
 pub mod receiver;
+pub mod webhook_signature;
 
 pub use clock::FakeClock;
