@@ -27,7 +27,7 @@ pub enum Unresolved {
     #[error("the name of the target has no address")]
     NoAddress,
     /// The answer did not come.
-    #[error("timeout of the look-up of the target's name")]
+    #[error("timeout: the name of the target was not resolved in time")]
     Timeout,
     /// The look-up failed.
     #[error("the name of the target could not be looked up")]

@@ -37,19 +37,17 @@ pub fn sign(
 ) -> Vec<(&'static str, String)> {
     let messages = Messages::of(attempt);
     let timestamp = attempt.timestamp.to_string();
-    let mut headers = vec![
-        ("X-Vault-Signature", messages.vault_signature(secret)),
-        ("X-Vault-Event", attempt.event_type.as_str().to_owned()),
-        ("X-Vault-Delivery", attempt.delivery_id.to_owned()),
-        ("X-Vault-Timestamp", timestamp.clone()),
-        ("X-Vault-Attempt", attempt.attempt.to_string()),
-    ];
+    let mut headers = vec![("X-Vault-Signature", messages.vault_signature(secret))];
     let mut standard = messages.standard_signature(secret);
     if let Some(previous) = previous {
         headers.push(("X-Vault-Signature-Previous", messages.vault_signature(previous)));
         standard = format!("{standard} {}", messages.standard_signature(previous));
     }
     headers.extend([
+        ("X-Vault-Event", attempt.event_type.as_str().to_owned()),
+        ("X-Vault-Delivery", attempt.delivery_id.to_owned()),
+        ("X-Vault-Timestamp", timestamp.clone()),
+        ("X-Vault-Attempt", attempt.attempt.to_string()),
         ("webhook-id", attempt.event_id.to_owned()),
         ("webhook-timestamp", timestamp),
         ("webhook-signature", standard),

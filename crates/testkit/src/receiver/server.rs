@@ -145,11 +145,23 @@ impl Receiver {
     /// # Panics
     /// If they do not come within 20 s.
     pub async fn wait_for(&self, count: usize) -> Vec<Request> {
+        self.wait(move |shared| shared.wait_for_requests(count)).await
+    }
+
+    /// Waits until every connection is closed, by either side.
+    ///
+    /// # Panics
+    /// If one is still open after 20 s.
+    pub async fn wait_for_no_connection(&self) {
+        self.wait(Shared::wait_for_disconnection).await;
+    }
+
+    /// Waits on a thread, so that the wait is real whatever the runtime does with its time.
+    async fn wait<T: Send + 'static>(&self, until: impl FnOnce(&Shared) -> T + Send + 'static) -> T {
         let (done, waiting) = tokio::sync::oneshot::channel();
         let shared = Arc::clone(&self.shared);
-        // A thread, so that the wait is real whatever the runtime does with its time.
-        std::thread::spawn(move || done.send(shared.wait_for_requests(count)));
-        waiting.await.expect("the requests come in time")
+        std::thread::spawn(move || done.send(until(&shared)));
+        waiting.await.expect("what is waited for comes in time")
     }
 
     /// As [`Self::wait_for`], for a test without a runtime.
@@ -187,6 +199,7 @@ fn accept(listener: &TcpListener, talk: &Talk, shared: &Arc<Shared>) {
             // What goes wrong here, the client sees.
             let _ = serve(&connection, &talk, &shared, number);
             let _ = connection.shutdown(std::net::Shutdown::Both);
+            shared.disconnected();
         }));
     }
     for thread in threads {

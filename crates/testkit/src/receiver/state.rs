@@ -27,6 +27,7 @@ struct State {
     rule: Option<Rule>,
     requests: Vec<Request>,
     connections: Vec<TcpStream>,
+    closed: usize,
     in_flight: usize,
     most_in_flight: usize,
     releases: usize,
@@ -68,6 +69,12 @@ impl Shared {
         state.connections.push(connection);
         self.changed.notify_all();
         state.connections.len()
+    }
+
+    /// A connection has ended.
+    pub(super) fn disconnected(&self) {
+        self.state().closed += 1;
+        self.changed.notify_all();
     }
 
     /// Remembers a request and says what to do with it, and how many releases there were before it.
@@ -116,6 +123,14 @@ impl Shared {
         drop(state);
         assert!(came >= count, "{came} of {count} requests came in {PATIENCE:?}");
         requests
+    }
+
+    /// Waits until no connection is open.
+    pub(super) fn wait_for_disconnection(&self) {
+        let state = self.wait(PATIENCE, |state| state.closed == state.connections.len());
+        let open = state.connections.len() - state.closed;
+        drop(state);
+        assert_eq!(open, 0, "connections are open after {PATIENCE:?}");
     }
 
     /// Waits until there was a release after these, or the end.

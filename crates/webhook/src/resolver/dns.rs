@@ -110,7 +110,7 @@ example.test. 60 IN SOA ns.example.test. root.example.test. 1 60 60 60 60
 example.test. 60 IN A 192.0.2.1
 example.test. 60 IN AAAA 2001:db8::1
 old.example.test. 60 IN A 192.0.2.2
-my_host.example.test. 60 IN CNAME old.example.test.
+alias.example.test. 60 IN CNAME old.example.test.
 text.example.test. 60 IN TXT \"no address\"
 ";
 
@@ -129,7 +129,7 @@ text.example.test. 60 IN TXT \"no address\"
             both,
             ["192.0.2.1".parse::<IpAddr>().unwrap(), "2001:db8::1".parse().unwrap()]
         );
-        let through = lookup.addresses("my_host.example.test.").await.unwrap();
+        let through = lookup.addresses("alias.example.test.").await.unwrap();
         assert_eq!(through, ["192.0.2.2".parse::<IpAddr>().unwrap()]);
     }
 
@@ -144,6 +144,14 @@ text.example.test. 60 IN TXT \"no address\"
         ] {
             assert_eq!(lookup.addresses(name).await, Err(why), "{name}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_name_with_an_underscore_is_asked_for() {
+        let (server, lookup) = lookup(ZONE);
+        let answer = lookup.addresses("my_host.example.test").await;
+        assert_eq!(answer, Err(Unresolved::NoAddress));
+        assert_eq!(server.all_queries(), 2);
     }
 
     #[tokio::test]

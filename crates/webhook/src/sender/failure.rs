@@ -20,7 +20,7 @@ pub(super) enum Failure {
     Refused,
     #[error("the target cannot be reached")]
     Unreachable,
-    #[error("timeout of the connection to the target")]
+    #[error("timeout: no connection to the target came about in time")]
     ConnectTimeout,
     #[error("the TLS connection to the target failed: {0}")]
     Tls(String),
@@ -45,7 +45,11 @@ pub(super) fn of_status(status: u16) -> Option<String> {
 
 /// Whether a request failed after there was a connection, with no answer: over a kept one, the failure may be old.
 pub(super) fn is_of_connection(error: &reqwest::Error) -> bool {
-    error.is_request() && !error.is_connect() && !error.is_timeout()
+    error.is_request() && !error.is_connect() && !error.is_timeout() && !is_no_http(error)
+}
+
+fn is_no_http(error: &reqwest::Error) -> bool {
+    cause::<hyper::Error>(error).is_some_and(hyper::Error::is_parse)
 }
 
 impl From<reqwest::Error> for Failure {
@@ -62,29 +66,39 @@ impl From<reqwest::Error> for Failure {
         if error.is_timeout() {
             return Self::ConnectTimeout;
         }
-        let kind = cause::<io::Error>(&error).map(io::Error::kind);
-        match kind {
-            Some(io::ErrorKind::ConnectionRefused) => Self::Refused,
-            Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => Self::Closed,
-            _ if error.is_connect() => Self::Unreachable,
-            Some(_) => Self::Closed,
-            None => Self::NoHttp,
+        let has = |kind| io_kinds(&error).any(|found| found == kind);
+        if has(io::ErrorKind::ConnectionRefused) {
+            Self::Refused
+        } else if has(io::ErrorKind::UnexpectedEof) || has(io::ErrorKind::ConnectionReset) {
+            Self::Closed
+        } else if error.is_connect() {
+            Self::Unreachable
+        } else if is_no_http(&error) {
+            Self::NoHttp
+        } else {
+            Self::Closed
         }
     }
 }
 
-/// The first cause of this type; the errors of IO and TLS wrap theirs where `source` does not look.
+/// The first cause of this type.
 fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<E>() {
-            return Some(found);
-        }
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = match inner {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        };
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+fn io_kinds<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = io::ErrorKind> {
+    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>().map(io::Error::kind))
+}
+
+/// An error and what caused it.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| cause_of(*error))
+}
+
+/// What caused an error; `source` skips an error that an error of IO wraps.
+fn cause_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => error.source(),
     }
-    None
 }
