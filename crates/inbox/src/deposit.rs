@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use restante_model::{AuthResults, EmailId, Inbox, InboxKey, SessionFacts};
+use restante_model::{AuthResults, EmailId, Inbox, SessionFacts};
 use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Topic};
 
 use crate::Inboxes;
@@ -130,9 +130,9 @@ impl Inboxes {
     }
 
     async fn announcement(&self, arrivals: Vec<Arrival>, tells: bool) -> Announcement {
+        self.room_was_made().await;
         let bus = self.shared.bus.clone();
-        let is_crowded = self.evict_if_over().await;
-        let mut may_have_raised = tells || self.may_have_evicted(&arrivals, is_crowded).await;
+        let mut may_have_raised = tells;
         if let Some(first) = arrivals.first()
             && self.shared.is_unsure.swap(false, Ordering::AcqRel)
         {
@@ -151,32 +151,11 @@ impl Inboxes {
     async fn listeners(&self, deposit: &Deposit) -> Listeners {
         let mut listeners = HashSet::new();
         for to in &deposit.recipients {
-            if self.is_heard(to.inbox.key, Topic::Arrivals).await {
-                listeners.insert(to.inbox.key);
+            let inbox = to.inbox.key;
+            if self.store().wants(inbox, Topic::Arrivals).await.unwrap_or(false) {
+                listeners.insert(inbox);
             }
         }
         Listeners::Of(listeners)
-    }
-
-    /// Whether older mail may have gone in the same step, and some webhook wants to hear of that.
-    async fn may_have_evicted(&self, arrivals: &[Arrival], is_crowded: bool) -> bool {
-        if self.policy().retention.max_emails != u64::MAX {
-            for arrival in arrivals {
-                if self.is_heard(arrival.inbox, Topic::Removals).await {
-                    return true;
-                }
-            }
-        }
-        // The mail that went may have been of any inbox.
-        is_crowded
-            && self
-                .store()
-                .all_webhooks(None, 1, self.now())
-                .await
-                .is_ok_and(|page| !page.webhooks.is_empty())
-    }
-
-    async fn is_heard(&self, inbox: InboxKey, topic: Topic) -> bool {
-        self.store().wants(inbox, topic).await.unwrap_or(false)
     }
 }

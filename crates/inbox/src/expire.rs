@@ -18,6 +18,8 @@ const REAP_CHUNK: usize = 256;
 const EVICT_CHUNK: usize = 256;
 /// The task looks at least this often, in case the machine's clock jumps.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);
+/// How long mail that went for other mail waits to be told of, together with what goes meanwhile.
+const TELL_AFTER: Duration = Duration::from_millis(100);
 /// How long it waits when the store is unavailable.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -25,6 +27,10 @@ impl Inboxes {
     /// Retires, reaps and evicts as inboxes expire or are removed and mail grows old or too much; never returns.
     /// Cancel safe.
     pub async fn run_expiry(&self) {
+        tokio::join!(self.sweep_when_due(), self.tell_of_evictions());
+    }
+
+    async fn sweep_when_due(&self) {
         loop {
             let pause = match self.sweep().await {
                 Ok(Some(next)) => self.now().until(next).min(self.longest_sleep()),
@@ -75,17 +81,28 @@ impl Inboxes {
         Ok(expiry.into_iter().chain(age).min())
     }
 
-    /// Wakes the task if an accepted mail left more than may be stored: large mail in the place of much small mail.
+    /// Mail was stored, for which other mail may have gone in the same step.
     ///
-    /// Says whether so much is stored that other mail may have gone for it: one that was smaller than most of the store.
-    pub(crate) async fn evict_if_over(&self) -> bool {
-        let max_bytes = self.policy().retention.max_bytes;
+    /// Wakes the task if more is left than may be stored: large mail in the place of much small mail.
+    pub(crate) async fn room_was_made(&self) {
+        let retention = &self.policy().retention;
         let usage = self.store().usage().await;
-        let mail_bytes = usage.map_or(0, |usage| usage.mail_bytes);
-        if mail_bytes > max_bytes {
+        if usage.is_ok_and(|usage| usage.mail_bytes > retention.max_bytes) {
             self.shared.expiry_changed.notify_one();
         }
-        mail_bytes > max_bytes / 4
+        if retention.max_bytes != u64::MAX || retention.max_emails != u64::MAX {
+            self.shared.may_have_evicted.notify_one();
+        }
+    }
+
+    /// Tells who sends to webhooks, now and then, of mail that may have gone as other mail came: to look whether any did,
+    /// and whether anybody wants to hear of it, would cost every mail more than this costs all of them.
+    async fn tell_of_evictions(&self) {
+        loop {
+            self.shared.may_have_evicted.notified().await;
+            tokio::time::sleep(TELL_AFTER).await;
+            self.shared.bus.announce_work();
+        }
     }
 }
 

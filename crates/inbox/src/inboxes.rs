@@ -74,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) parsed: Cache<EmailId, Bytes, ByBytes>,
     /// Wakes the expiry task: an inbox was made or removed.
     pub(crate) expiry_changed: Notify,
+    /// Has the expiry task tell of mail that may have gone as other mail came.
+    pub(crate) may_have_evicted: Notify,
     /// Set when a deposit may have stored what nobody announced.
     pub(crate) is_unsure: AtomicBool,
 }
@@ -127,6 +129,7 @@ impl Inboxes {
                 parser: Guarded::new(parser),
                 parsed,
                 expiry_changed,
+                may_have_evicted: Notify::new(),
                 is_unsure: AtomicBool::new(false),
             }),
         }
