@@ -2,16 +2,24 @@
 //!
 //! [`run`] asks for a fresh, empty store for each rule; [`model`] compares a store with an obvious one in memory.
 //! The modules are one group of rules each: [`inboxes`] (names and their lives), [`mail`] (what is stored),
-//! [`order`] (sequences and hashes), [`removal`] (retiring and reaping), [`retention`] (evicting).
+//! [`order`] (sequences and hashes), [`removal`] (retiring and reaping), [`retention`] (evicting), [`webhooks`] (who is
+//! told), [`events`] (of what), [`queue`] (dispatching and claiming), [`settling`] (what came of it), [`redelivery`]
+//! (once more), [`orphans`] (webhooks that end).
 //!
 //! A rule that a backend breaks panics, as a test does.
 
+pub mod events;
 pub mod inboxes;
 pub mod mail;
 pub mod model;
 pub mod order;
+pub mod orphans;
+pub mod queue;
+pub mod redelivery;
 pub mod removal;
 pub mod retention;
+pub mod settling;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -30,10 +38,16 @@ pub async fn run(open: impl AsyncFn() -> Arc<dyn Store>) {
     order::run(&open).await;
     removal::run(&open).await;
     retention::run(&open).await;
+    webhooks::run(&open).await;
+    events::run(&open).await;
+    queue::run(&open).await;
+    settling::run(&open).await;
+    redelivery::run(&open).await;
+    orphans::run(&open).await;
 }
 
 /// A moment after [`START`].
-pub fn after_ms(ms: u64) -> Timestamp {
+pub const fn after_ms(ms: u64) -> Timestamp {
     Timestamp::from_unix_ms(START.unix_ms() + ms)
 }
 
