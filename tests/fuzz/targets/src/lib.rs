@@ -20,12 +20,15 @@
 //! the plain case. Where an input is too short for its head, zeros stand in.
 //!
 //! Modules, in reading order: [`TARGETS`] and `head`; [`session`] and [`data`] with `wire`, `driver`, `replies`,
-//! `onlooker` and `framing`; [`message`], [`body`] and [`header`] with `promise`; [`address`]; [`payload`].
+//! `onlooker` and `framing`; [`message`], [`body`] and [`header`] with `promise`; [`address`]; [`payload`]; [`filter`] and
+//! [`template`] with `event`.
 
 pub mod address;
 pub mod body;
 pub mod data;
 mod driver;
+mod event;
+pub mod filter;
 mod framing;
 mod head;
 pub mod header;
@@ -35,6 +38,7 @@ pub mod payload;
 mod promise;
 mod replies;
 pub mod session;
+pub mod template;
 mod wire;
 
 /// One fuzz target.
@@ -49,7 +53,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 9] = [
     Target {
         name: "session",
         head: session::HEAD,
@@ -84,5 +88,15 @@ pub const TARGETS: [Target; 7] = [
         name: "payload",
         head: 0,
         run: payload::run,
+    },
+    Target {
+        name: "filter",
+        head: filter::HEAD,
+        run: filter::run,
+    },
+    Target {
+        name: "template",
+        head: template::HEAD,
+        run: template::run,
     },
 ];

@@ -96,3 +96,13 @@ fn address() {
 fn payload() {
     check("payload", 200);
 }
+
+#[test]
+fn filter() {
+    check("filter", 1_000);
+}
+
+#[test]
+fn template() {
+    check("template", 1_000);
+}

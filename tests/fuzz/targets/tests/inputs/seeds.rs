@@ -8,6 +8,9 @@ use restante_fuzz_targets::Target;
 use restante_testkit::dialogue::Dialogue;
 use serde_json::Value;
 
+#[path = "webhooks.rs"]
+mod webhooks;
+
 /// Bytes of a seed, at most: large ones teach a fuzzer nothing that small ones do not.
 const SEED_MAX: usize = 16_384;
 
@@ -42,6 +45,8 @@ pub(crate) fn seeds(target: &Target) -> Inputs {
         "header" => fields(),
         "address" => addresses(),
         "payload" => payloads(),
+        "filter" => webhooks::filters(),
+        "template" => webhooks::templates(),
         other => panic!("no seeds for {other}"),
     };
     seeds.retain(|_, seed| seed.len() <= SEED_MAX);
@@ -99,9 +104,8 @@ fn wire(dialogue: &Dialogue) -> Vec<u8> {
 
 /// All messages, by name.
 fn messages() -> Inputs {
-    let files = fs::read_dir(tests().join("fixtures/messages")).expect("the folder is part of the repository");
-    let paths = files.map(|file| file.expect("a file of the folder").path());
-    let messages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "eml"));
+    let messages =
+        files("fixtures/messages").filter(|path| path.extension().is_some_and(|extension| extension == "eml"));
     messages.map(|path| (stem(&path), read(&path))).collect()
 }
 
@@ -176,13 +180,19 @@ fn numbered(inputs: impl Iterator<Item = Vec<u8>>) -> Inputs {
 }
 
 fn payloads() -> Inputs {
-    let files = fs::read_dir(tests().join("vectors/envelope")).expect("the folder is part of the repository");
-    let paths = files.map(|file| file.expect("a file of the folder").path());
     let payload = |path: &Path| {
         let vector: Value = serde_json::from_slice(&read(path)).expect("a vector is JSON");
         vector["payload"].to_string().into_bytes()
     };
-    paths.map(|path| (stem(&path), payload(&path))).collect()
+    files("vectors/envelope")
+        .map(|path| (stem(&path), payload(&path)))
+        .collect()
+}
+
+/// The files of a folder of `tests`.
+fn files(folder: &str) -> impl Iterator<Item = PathBuf> + use<> {
+    let files = fs::read_dir(tests().join(folder)).expect("the folder is part of the repository");
+    files.map(|file| file.expect("a file of the folder").path())
 }
 
 fn stem(path: &Path) -> String {
