@@ -3,6 +3,10 @@
 //! This program runs itself again as a child that writes to a store and prints what was acknowledged, kills it,
 //! opens the store and compares; round after round on the same store. It does so twice: once with mail that mostly
 //! stays, and once with mail that mostly goes and tiny segments, so that the kills meet compaction.
+//! Meanwhile webhooks come, change and go, and one hears of everything: each of its events is waiting, queued or told.
+
+#[path = "kill/webhooks.rs"]
+mod webhooks;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
@@ -15,6 +19,7 @@ use bytes::Bytes;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, RemovalReason, Timestamp};
 use restante_storage::{Embedded, EmbeddedConfig, ListPage, NewEmail, NewInbox, Part, Retention, Stamp, Store};
 use tokio::time::Instant;
+use webhooks::Heard;
 
 const ROUNDS: u64 = 10;
 const WRITERS: u64 = 8;
@@ -114,6 +119,7 @@ fn content(id: EmailId) -> Bytes {
 
 async fn write_until_killed(dir: &Path, load: Load, round: u64) {
     let store = Arc::new(Embedded::open(&config(dir, load)).expect("the store opens"));
+    webhooks::listen(&store).await;
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
         writers.spawn(write(Arc::clone(&store), load, round * WRITERS + writer));
@@ -121,6 +127,8 @@ async fn write_until_killed(dir: &Path, load: Load, round: u64) {
     if load == Load::Churn {
         writers.spawn(create_and_end(Arc::clone(&store)));
     }
+    writers.spawn(webhooks::change(Arc::clone(&store), round));
+    writers.spawn(webhooks::deliver(Arc::clone(&store), round));
     while writers.join_next().await.is_some() {}
 }
 
@@ -227,7 +235,7 @@ fn new_email(inbox: &Inbox) -> NewEmail {
             (Part::Metadata, Bytes::copy_from_slice(id.as_bytes())),
             (Part::Raw, content(id)),
         ],
-        event: None,
+        event: Some(webhooks::data(id)),
     }
 }
 
@@ -241,6 +249,8 @@ struct Told {
     read: HashSet<String>,
     /// Keys of inboxes.
     ended: HashSet<String>,
+    /// Of webhooks.
+    heard: Heard,
 }
 
 impl Told {
@@ -262,6 +272,7 @@ impl Told {
             ["ended", inbox] => {
                 self.ended.insert((*inbox).to_owned());
             }
+            words if self.heard.hear(words) => {}
             _ => panic!("the child said {line:?}"),
         }
     }
@@ -272,13 +283,14 @@ async fn kill_and_compare(program: &str, load: Load) {
     let mut told = Told::default();
     let mut numbers = Numbers(std::process::id().into());
     for round in 0..ROUNDS {
-        let lines = 1 + numbers.below(1_500);
+        let lines = 1 + numbers.below(2_500);
         run_child(program, dir.path(), load, round, lines, &mut told);
         let started = Instant::now();
         let store = Embedded::open(&config(dir.path(), load)).expect("the store opens after a kill");
         assert!(started.elapsed() < OPENING, "opening took {:?}", started.elapsed());
         assert!(!store.recovery().rebuilt, "the index is believed under the same boot");
         compare(&store, round, &told).await;
+        told.heard.compare(&store, &told.stored).await;
         println!(
             "{load:?}, round {round}: {} stored, {} deleted, {:?}",
             told.stored.len(),
@@ -291,8 +303,10 @@ async fn kill_and_compare(program: &str, load: Load) {
         let store = Embedded::open(&config(dir.path(), load)).expect("the store opens without its index");
         assert!(store.recovery().rebuilt);
         compare(&store, round, &told).await;
+        told.heard.compare(&store, &told.stored).await;
     }
     assert!(!told.stored.is_empty() && !told.deleted.is_empty());
+    told.heard.check_that_much_happened();
     assert_eq!(
         load == Load::Churn,
         is_compacted(&dir.path().join("store/segments")),
