@@ -26,3 +26,4 @@ mod stalls;
 mod stored;
 mod stream;
 mod walk;
+mod webhooks;

@@ -16,6 +16,31 @@ const BYTES: [&str; 9] = [
     "sig",
 ];
 
+/// Fields of a moment.
+const MOMENTS: [&str; 10] = [
+    "completedAt",
+    "createdAt",
+    "deletedAt",
+    "expiresAt",
+    "lastDeliveryAt",
+    "nextAttemptAt",
+    "previousSecretValidUntil",
+    "receivedAt",
+    "storedAt",
+    "updatedAt",
+];
+
+/// Fields of a number of seconds or milliseconds.
+const NUMBERS: [&str; 3] = ["createdAt", "durationMs", "responseTime"];
+
+/// Ids by their prefix, and what they are of.
+const IDS: [(&str, &str); 4] = [
+    ("msg_", "email"),
+    ("whk_", "webhook"),
+    ("evt_", "event"),
+    ("dlv_", "delivery"),
+];
+
 /// Lays out compact JSON text, one field a line.
 ///
 /// Ids, moments, hashes and keys are checked and replaced by their kind; base64 documents are opened.
@@ -46,6 +71,9 @@ fn value(rest: &mut &str, field: &str, depth: usize) -> String {
             let end = rest.find([',', '}', ']']).unwrap_or(rest.len());
             let (literal, after) = rest.split_at(end);
             *rest = after;
+            if NUMBERS.contains(&field) && literal.parse::<u64>().is_ok_and(|number| number > 0) {
+                return "[number]".to_owned();
+            }
             literal.to_owned()
         }
     }
@@ -88,11 +116,13 @@ fn string(rest: &mut &str) -> String {
 }
 
 fn text(field: &str, text: &str, depth: usize) -> String {
-    if is_email_id(text) {
-        "[email id]".to_owned()
-    } else if matches!(field, "expiresAt" | "receivedAt") && is_moment(text) {
+    if let Some(kind) = kind_of_id(text) {
+        format!("[{kind} id]")
+    } else if field == "secret" && is_secret(text) {
+        "[secret]".to_owned()
+    } else if MOMENTS.contains(&field) && is_moment(text) {
         "[moment]".to_owned()
-    } else if BYTES.contains(&field) && text != "ML-DSA-65" {
+    } else if BYTES.contains(&field) && !matches!(text, "ML-DSA-65" | "test_inbox_hash") {
         format!("[base64url of {} bytes]", URL_SAFE_NO_PAD.decode(text).unwrap().len())
     } else if field == "aad" {
         let aad = String::from_utf8(URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap();
@@ -111,14 +141,23 @@ fn text(field: &str, text: &str, depth: usize) -> String {
     }
 }
 
-/// `msg_` and 32 lowercase hex digits.
-fn is_email_id(text: &str) -> bool {
-    text.strip_prefix("msg_")
-        .is_some_and(|hex| hex.len() == 32 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+/// What an id of a known prefix and 32 lowercase hex digits is of.
+fn kind_of_id(text: &str) -> Option<&'static str> {
+    let is_hex = |hex: &str| hex.len() == 32 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let mut known = IDS
+        .iter()
+        .filter(|(prefix, _)| text.strip_prefix(prefix).is_some_and(is_hex));
+    known.next().map(|(_, kind)| *kind)
+}
+
+/// `whsec_` and 44 letters and digits.
+pub(crate) fn is_secret(text: &str) -> bool {
+    text.strip_prefix("whsec_")
+        .is_some_and(|random| random.len() == 44 && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// UTC with milliseconds and `Z`.
-fn is_moment(text: &str) -> bool {
+pub(crate) fn is_moment(text: &str) -> bool {
     let pattern = b"0000-00-00T00:00:00.000Z";
     text.len() == pattern.len()
         && text.bytes().zip(pattern).all(|(byte, like)| match like {
