@@ -112,8 +112,9 @@ impl RunningServer {
         server.listen_smtp(sockets.smtp_tls, &ingest, Encryption::Implicit);
         server.listen_http(sockets.http, sockets.https, &api, certificate.as_ref());
         server.keep("expiry task", async move { inboxes.run_expiry().await });
-        server.keep_to_its_end("webhook dispatcher", |stop| async move {
-            webhooks.run_dispatcher(stop).await
+        let stop = server.stop.clone();
+        server.keep_to_its_end("webhook dispatcher", async move {
+            webhooks.run_dispatcher(stop).await;
         });
         if let Some(certificate) = certificate {
             server.keep("certificate task", certificate.keep(clock));
@@ -207,14 +208,9 @@ impl RunningServer {
     }
 
     /// Runs a task that ends by itself soon after the server stops, and not before.
-    fn keep_to_its_end<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        name: &'static str,
-        task: impl FnOnce(CancellationToken) -> F,
-    ) {
-        let running = task(self.stop.clone());
+    fn keep_to_its_end(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         self.long_lived.spawn(async move {
-            running.await;
+            task.await;
             name
         });
     }

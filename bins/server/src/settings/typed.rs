@@ -162,6 +162,7 @@ pub struct StorageSettings {
 
 /// What is told of mail to others.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct WebhookSettings {
     /// Whether anything is sent but tests.
     pub is_enabled: bool,

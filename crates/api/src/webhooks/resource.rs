@@ -1,7 +1,7 @@
 //! Showing a webhook: which answers have its secret and its statistics (decisions, section 1).
 
 use restante_model::{Timestamp, WireProfile};
-use restante_webhook::{Activity, Owner, Switch, WebhookView};
+use restante_webhook::{Activity, LastAttempt, Owner, Switch, WebhookView};
 use restante_wire::webhook::{AttemptWord, DisabledWord, ScopeWord, WebhookStats};
 use restante_wire::{ShownSecret, WebhookResource};
 
@@ -54,16 +54,21 @@ pub(super) fn resource(profile: WireProfile, view: WebhookView, answering: Answe
         created_at: view.created_at,
         updated_at: view.updated_at,
         last_delivery_at: last.map(|last| Timestamp::from_unix_ms(last.started_at)),
-        last_delivery_status: last.map(|last| match last.succeeded {
-            true => AttemptWord::Success,
-            false => AttemptWord::Failed,
-        }),
+        last_delivery_status: last.map(outcome),
         stats: answering.shows_stats(profile).then(|| stats(view.activity)),
         disabled_reason: match view.switch {
             Switch::Enabled => None,
             Switch::DisabledManually => Some(DisabledWord::Manual),
             Switch::DisabledByFailures => Some(DisabledWord::Failures),
         },
+    }
+}
+
+fn outcome(last: LastAttempt) -> AttemptWord {
+    if last.succeeded {
+        AttemptWord::Success
+    } else {
+        AttemptWord::Failed
     }
 }
 

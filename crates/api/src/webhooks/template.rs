@@ -48,14 +48,14 @@ fn read_object(template: &mut Fields) -> ReadTemplate {
         Some(Value::String(kind)) if kind == CUSTOM => read_custom(template).map_or(ReadTemplate::Wrong, |custom| {
             ReadTemplate::Known(WebhookTemplate::Custom(custom))
         }),
-        Some(Value::String(kind)) => match built_in(&kind) {
-            Some(template) => ReadTemplate::Known(template),
-            // Whatever else it has belongs to a type that is not known.
-            None => {
-                template.forget();
-                ReadTemplate::Unknown(format!("template.type must be one of {CUSTOM}, {}", names()))
+        Some(Value::String(kind)) => {
+            if let Some(template) = built_in(&kind) {
+                return ReadTemplate::Known(template);
             }
-        },
+            // Whatever else it has belongs to a type that is not known.
+            template.forget();
+            ReadTemplate::Unknown(format!("template.type must be one of {CUSTOM}, {}", names()))
+        }
         Some(_) => {
             template.note("type", "must be a string");
             ReadTemplate::Wrong
