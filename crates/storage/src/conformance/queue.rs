@@ -30,7 +30,7 @@ pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
 pub(super) const LEASE: Duration = Duration::from_mins(1);
 
 /// The limits of the interface.
-pub(super) const RULES: SettleRules = SettleRules {
+pub(crate) const RULES: SettleRules = SettleRules {
     disable_after: 5,
     max_retries: 100,
     keep_finished: 100,
@@ -47,7 +47,7 @@ pub(super) fn delivery(webhook: WebhookId, event: &StoredEvent) -> NewDelivery {
 }
 
 /// Stores so many emails, and queues their arrival for these webhooks.
-pub(super) async fn queue(store: &dyn Store, inbox: &Inbox, emails: usize, webhooks: &[WebhookId]) -> Vec<StoredEvent> {
+pub(crate) async fn queue(store: &dyn Store, inbox: &Inbox, emails: usize, webhooks: &[WebhookId]) -> Vec<StoredEvent> {
     for n in 0..emails {
         tell(store, inbox, &format!("{n}")).await;
     }
@@ -62,7 +62,7 @@ pub(super) async fn queue(store: &dyn Store, inbox: &Inbox, emails: usize, webho
 }
 
 /// Claims so many deliveries, all of one webhook if there are no others.
-pub(super) async fn claim(store: &dyn Store, max: usize, now: Timestamp) -> Claimed {
+pub(crate) async fn claim(store: &dyn Store, max: usize, now: Timestamp) -> Claimed {
     let claim = Claim {
         max,
         max_per_webhook: 1000,
@@ -89,7 +89,7 @@ pub(super) async fn settle(
 }
 
 /// All deliveries of a webhook, the latest event first.
-pub(super) async fn log(store: &dyn Store, webhook: WebhookId) -> Vec<StoredDelivery> {
+pub(crate) async fn log(store: &dyn Store, webhook: WebhookId) -> Vec<StoredDelivery> {
     let page = DeliveriesAfter {
         before: None,
         limit: 10_000,

@@ -44,12 +44,12 @@ pub(super) fn webhook(scope: WebhookScope) -> NewWebhook {
 }
 
 /// The scope of an inbox.
-pub(super) fn of(inbox: &Inbox) -> WebhookScope {
+pub(crate) fn of(inbox: &Inbox) -> WebhookScope {
     WebhookScope::Inbox(inbox.key)
 }
 
 /// Creates a webhook that listens to everything, and gives its id.
-pub(super) async fn subscribe(store: &dyn Store, scope: WebhookScope) -> WebhookId {
+pub(crate) async fn subscribe(store: &dyn Store, scope: WebhookScope) -> WebhookId {
     let new = webhook(scope);
     let id = new.id;
     let created = store.create_webhook(new, MANY, START).await;

@@ -14,6 +14,7 @@ mod retention;
 mod tools;
 mod trouble;
 mod verify;
+mod webhooks;
 
 use std::path::Path;
 

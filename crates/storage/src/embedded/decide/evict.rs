@@ -13,7 +13,7 @@ use crate::embedded::index::{IndexError, Row, Rows, inbox_key};
 use crate::embedded::record::{Head, Record};
 use crate::embedded::rows::{CountRow, decode, key};
 use crate::embedded::view::View;
-use crate::{Evicted, Retention};
+use crate::{Evicted, Retention, Topic};
 
 /// Emails that one call removes, at most, whatever limit it is called with: each is several rows of one batch
 /// (see [`crate::embedded::view::BATCH_ROWS`]).
@@ -123,6 +123,9 @@ impl<'a, 'v> Eviction<'a, 'v> {
                 through,
                 at: now.unix_ms(),
             }));
+            if !raising.wants(*inbox, Topic::Removals)? {
+                continue;
+            }
             let row = self.view.inbox(*inbox)?.ok_or(IndexError::Missing)?;
             records.extend(raising.removals(*inbox, &row, &begun.chosen, RemovalReason::Eviction, now)?);
         }
