@@ -18,7 +18,7 @@ use scenario::scenarios;
 /// The id of the event in all scenarios.
 const EVENT_ID: &str = "evt_00112233445566778899aabbccddeeff";
 
-fn template(scenario: &Value) -> Result<Template, TemplateError> {
+fn compiled(scenario: &Value) -> Result<Template, TemplateError> {
     let template: Option<WebhookTemplate> =
         serde_json::from_value(scenario["template"].clone()).expect("a template has the shape of one");
     Template::compile(template.as_ref())
@@ -68,7 +68,7 @@ fn rendered(scenario: &Value) -> Rendered {
         .unwrap_or("service")
         .parse()
         .expect("a profile");
-    let template = template(scenario).unwrap_or_else(|error| panic!("{error}"));
+    let template = compiled(scenario).unwrap_or_else(|error| panic!("{error}"));
     template.render(&envelope(scenario), profile)
 }
 
@@ -107,7 +107,7 @@ fn wrong_templates_say_where_and_why() {
         let Some(parts) = scenario.get("error") else { continue };
         count += 1;
         let name = path.display().to_string();
-        let error = template(&scenario).expect_err(&name).to_string();
+        let error = compiled(&scenario).expect_err(&name).to_string();
         for part in parts.as_array().expect("parts of the message") {
             let part = part.as_str().expect("a text");
             assert!(error.contains(part), "{name}: `{error}` lacks `{part}`");
@@ -128,4 +128,22 @@ fn each_body_has_its_scenario() {
         }
     }
     assert!(count >= 80, "only {count} bodies");
+}
+
+#[test]
+fn a_template_cannot_multiply_an_event_without_end() {
+    let body = format!("[\"{}\"{}]", "{{data}}".repeat(1_200), ",{{createdAt}}".repeat(20));
+    let template = serde_json::json!({ "template": { "type": "custom", "body": body } });
+    let template = compiled(&template).expect("a template");
+    let event = event(&serde_json::json!({ "html": { "repeat": [["\u{0}", 65_536]] } }));
+    let envelope = EventEnvelope::arrival(EventType::EmailReceived, EVENT_ID, &event, &limits(&Value::Null));
+    let rendered = template.render(&envelope, restante_envelope::WireProfile::Service).body;
+    // All of it would be 550 MB; one copy always fits.
+    assert!(
+        (400_000..4_000_000).contains(&rendered.len()),
+        "{} bytes",
+        rendered.len()
+    );
+    let json: Value = serde_json::from_slice(&rendered).expect("what is left out leaves JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(21));
 }

@@ -20,14 +20,16 @@ const SAMPLED_AT: Timestamp = Timestamp::from_unix_ms(1_769_341_276_000);
 pub(super) fn renders_to_json(template: &Substitution) -> Result<(), TemplateError> {
     for event in EventType::ALL {
         let sample = EventEnvelope::test(event, SAMPLED_AT);
-        try_one(template, event.as_str(), |path| template.value(&sample, path))?;
+        try_one(template, event.as_str(), |path, room| {
+            template.value(&sample, path, room)
+        })?;
     }
     let sample = EventEnvelope::test(EventType::EmailReceived, SAMPLED_AT);
-    try_one(template, "an event that has every value", |path| {
+    try_one(template, "an event that has every value", |path, room| {
         match path.strip_prefix("data.") {
             Some(path) if is_number(path) => "1".to_owned(),
             Some(_) => "x".to_owned(),
-            None => template.value(&sample, path),
+            None => template.value(&sample, path, room),
         }
     })
 }
@@ -40,7 +42,7 @@ fn is_number(path: &str) -> bool {
     index.is_some_and(|index| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn try_one(template: &Substitution, event: &str, value: impl Fn(&str) -> String) -> Result<(), TemplateError> {
+fn try_one(template: &Substitution, event: &str, value: impl Fn(&str, usize) -> String) -> Result<(), TemplateError> {
     let mut pieces = Vec::new();
     let rendered = template.fill(0, value, |piece| pieces.push(piece));
     let Err(error) = serde_json::from_str::<Value>(&rendered) else {

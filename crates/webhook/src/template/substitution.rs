@@ -92,7 +92,11 @@ impl Substitution {
 
     /// The text with the values of an event.
     pub(super) fn render(&self, envelope: &EventEnvelope) -> String {
-        self.fill(envelope.data.text_bytes(), |path| self.value(envelope, path), |_| {})
+        self.fill(
+            envelope.data.text_bytes(),
+            |path, room| self.value(envelope, path, room),
+            |_| {},
+        )
     }
 
     /// The text with the values of paths, up to a size that follows from that of the event.
@@ -101,7 +105,7 @@ impl Substitution {
     pub(super) fn fill<'a>(
         &'a self,
         event_bytes: usize,
-        value: impl Fn(&'a str) -> String,
+        value: impl Fn(&'a str, usize) -> String,
         mut piece: impl FnMut(Piece),
     ) -> String {
         let mut rendered = String::with_capacity(self.text.len());
@@ -112,25 +116,26 @@ impl Substitution {
             rendered.push_str(&self.text[at..placeholder.place.start]);
             piece(Piece::placeholder(placeholder.place.start, rendered.len()));
             at = placeholder.place.end;
-            let value = value(self.text[placeholder.path.clone()].trim());
-            if value.len() <= ALWAYS_INSERTED {
-                rendered.push_str(&value);
-            } else if let Some(left) = room.checked_sub(value.len()) {
-                rendered.push_str(&value);
-                room = left;
+            let value = value(self.text[placeholder.path.clone()].trim(), room);
+            if value.len() > ALWAYS_INSERTED {
+                // Once a value is too much, no later one is even written.
+                room = room.checked_sub(value.len()).unwrap_or_default();
+                if room == 0 {
+                    continue;
+                }
             }
+            rendered.push_str(&value);
         }
         piece(Piece::text(at, rendered.len()));
         rendered.push_str(&self.text[at..]);
         rendered
     }
 
-    /// The value at a path, as it is written; nothing if there is none.
-    pub(super) fn value(&self, envelope: &EventEnvelope, path: &str) -> String {
-        envelope
-            .find(path)
-            .map(|value| self.written(&value))
-            .unwrap_or_default()
+    /// The value at a path, as it is written; nothing if there is none, or no room for it.
+    pub(super) fn value(&self, envelope: &EventEnvelope, path: &str, room: usize) -> String {
+        let fits = |value: &Cow<'_, Node>| value.text_bytes() <= room.max(ALWAYS_INSERTED);
+        let value = envelope.find(path).filter(fits);
+        value.map(|value| self.written(&value)).unwrap_or_default()
     }
 
     /// The template itself.
