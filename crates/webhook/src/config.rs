@@ -133,3 +133,85 @@ mod secret_text {
         WebhookSecret::parse(&text).ok_or_else(|| D::Error::custom("expected a secret"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use restante_model::webhook::{FilterMode, FilterOperator, FilterRule};
+    use zeroize::Zeroizing;
+
+    use super::*;
+
+    fn config(events: &[EventType], filter: Option<FilterConfig>) -> Config {
+        Config {
+            url: "https://example.com/".to_owned(),
+            events: events.to_vec(),
+            template: None,
+            filter,
+            description: None,
+            secret: WebhookSecret::generate(),
+            previous: None,
+            rotation: None,
+        }
+    }
+
+    fn filter(require_auth: Option<bool>, rules: usize) -> FilterConfig {
+        let rule = FilterRule {
+            field: "subject".to_owned(),
+            operator: FilterOperator::Exists,
+            value: None,
+            case_sensitive: false,
+        };
+        FilterConfig {
+            mode: FilterMode::All,
+            rules: vec![rule; rules],
+            require_auth,
+        }
+    }
+
+    #[test]
+    fn a_sealed_configuration_opens_for_its_webhook_only_and_shows_no_secret() {
+        let key = AtRestKey::new(Zeroizing::new([1; 32]));
+        let (id, other) = (WebhookId::random(), WebhookId::random());
+        let mut config = config(&EventType::ALL, Some(filter(Some(true), 1)));
+        config.previous = Some(PreviousSecret {
+            secret: WebhookSecret::generate(),
+            valid_until: Timestamp::from_unix_ms(1000),
+        });
+        let sealed = config.seal(&key, id);
+        let opened = Config::open(&key, id, &sealed).unwrap();
+        assert_eq!(opened.secret.expose(), config.secret.expose());
+        assert_eq!(
+            (opened.url, opened.events, opened.filter),
+            (config.url, config.events, config.filter)
+        );
+        assert!(Config::open(&key, other, &sealed).is_err());
+        assert!(!sealed.windows(6).any(|bytes| bytes == b"whsec_"));
+        let shown = format!("{:?}", Config::open(&key, id, &sealed).unwrap());
+        assert!(!shown.contains(config.secret.expose()), "{shown}");
+    }
+
+    #[test]
+    fn topics_are_those_that_any_default_could_let_through() {
+        let topics = |events: &[EventType], filter| {
+            let topics = config(events, filter).topics();
+            (topics.arrivals, topics.removals)
+        };
+        assert_eq!(topics(&[EventType::EmailReceived], None), (true, false));
+        assert_eq!(topics(&[EventType::EmailStored], None), (true, false));
+        assert_eq!(topics(&[EventType::EmailDeleted], None), (false, true));
+        assert_eq!(topics(&EventType::ALL, Some(filter(None, 0))), (true, true));
+        assert_eq!(topics(&EventType::ALL, Some(filter(Some(false), 0))), (true, true));
+        assert_eq!(topics(&EventType::ALL, Some(filter(Some(true), 0))), (true, false));
+        assert_eq!(topics(&EventType::ALL, Some(filter(None, 1))), (true, false));
+    }
+
+    #[test]
+    fn the_former_secret_is_valid_up_to_its_last_millisecond() {
+        let mut config = config(&EventType::ALL, None);
+        let valid_until = Timestamp::from_unix_ms(1000);
+        let secret = WebhookSecret::generate();
+        config.previous = Some(PreviousSecret { secret, valid_until });
+        assert!(config.previous_at(Timestamp::from_unix_ms(999)).is_some());
+        assert!(config.previous_at(valid_until).is_none());
+    }
+}

@@ -82,3 +82,49 @@ pub(crate) fn shown_response(outcome: &Outcome) -> Option<String> {
 fn context(delivery: DeliveryId) -> Vec<u8> {
     [b"delivery report".as_slice(), delivery.as_bytes()].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use zeroize::Zeroizing;
+
+    use super::*;
+
+    fn outcome(status: Option<u16>, response: &[u8]) -> Outcome {
+        Outcome {
+            status,
+            duration_ms: 7,
+            error: None,
+            response: Bytes::copy_from_slice(response),
+        }
+    }
+
+    #[test]
+    fn a_report_opens_for_its_delivery_only() {
+        let key = AtRestKey::new(Zeroizing::new([1; 32]));
+        let (id, other) = (DeliveryId::from_bytes([1; 16]), DeliveryId::from_bytes([2; 16]));
+        let report = Report::of(&outcome(Some(200), b"what they got"));
+        let sealed = report.seal(&key, id);
+        assert_eq!(Report::open(&key, id, &sealed), Some(report));
+        assert_eq!(Report::open(&key, other, &sealed), None);
+        assert!(!sealed.windows(4).any(|bytes| bytes == b"what"));
+    }
+
+    #[test]
+    fn what_is_no_success_has_an_error() {
+        assert_eq!(failure(&outcome(Some(204), b"")), None);
+        for status in [None, Some(199), Some(301), Some(410), Some(500)] {
+            assert!(failure(&outcome(status, b"")).is_some(), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_response_is_cut_at_a_character() {
+        let shown = |response: &[u8]| shown_response(&outcome(Some(200), response)).unwrap();
+        assert_eq!(shown(b"short"), "short");
+        assert_eq!(shown(&[b'a'; 2000]).len(), 1024);
+        let shifted = format!("a{}", "\u{e9}".repeat(1000));
+        assert_eq!(shown(shifted.as_bytes()), shifted[..1023]);
+        assert!(shown(&[0xff; 2000]).len() <= 1024);
+        assert_eq!(shown_response(&outcome(None, b"")), None);
+    }
+}

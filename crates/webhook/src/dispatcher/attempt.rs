@@ -61,11 +61,13 @@ async fn prepare(
     delivery: &LeasedDelivery,
 ) -> Result<Option<Prepared>, ReadError> {
     let Lease { webhook, event, .. } = delivery.lease;
-    let visible = webhooks.store().webhook(webhook, webhooks.now()).await?;
-    if visible.is_some_and(|visible| visible.switch != Switch::Enabled) {
-        return Ok(None);
-    }
-    let (webhook, event) = (recent.current(webhook).await?, recent.event(event).await?);
+    // One whose inbox is gone is not visible, and cannot be changed any more.
+    let webhook = match webhooks.store().webhook(webhook, webhooks.now()).await? {
+        Some(visible) if visible.switch != Switch::Enabled => return Ok(None),
+        Some(visible) => recent.of_revision(webhook, visible.revision).await?,
+        None => recent.current(webhook).await?,
+    };
+    let event = recent.event(event).await?;
     let Some(webhook) = webhook else { return Ok(None) };
     // Nothing takes the data of an event away while a delivery of it is queued.
     let event = event.ok_or(ReadError::Damaged)?;

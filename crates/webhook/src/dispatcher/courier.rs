@@ -1,6 +1,6 @@
 //! From queued deliveries to outcomes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub(super) struct Courier<'a> {
     next_claim: Instant,
     /// The store is left alone until then.
     paused_until: Option<Instant>,
+    /// Said once, until the store works again.
+    is_in_trouble: bool,
 }
 
 impl<'a> Courier<'a> {
@@ -65,6 +67,7 @@ impl<'a> Courier<'a> {
             in_settling: 0,
             next_claim: Instant::now(),
             paused_until: None,
+            is_in_trouble: false,
         }
     }
 
@@ -129,6 +132,7 @@ impl<'a> Courier<'a> {
         let moment = self.webhooks.now();
         match self.webhooks.store().claim_deliveries(&claim, moment).await {
             Ok(claimed) => {
+                self.is_in_trouble = false;
                 let until_due = claimed.next_due.map_or(LONGEST_SLEEP, |due| moment.until(due));
                 // Without room for what is due now, whatever makes room wakes the loop.
                 let is_stuck = claimed.deliveries.is_empty() && until_due.is_zero();
@@ -140,7 +144,7 @@ impl<'a> Courier<'a> {
                     };
                 self.lanes.add(claimed.deliveries);
             }
-            Err(error) => self.pause("deliveries cannot be claimed", &error),
+            Err(error) => self.pause("deliveries cannot be claimed", error),
         }
     }
 
@@ -171,7 +175,7 @@ impl<'a> Courier<'a> {
             Ok((_, Ended::Unwanted)) => self.give_back(&delivery),
             Ok((_, Ended::Unavailable(error))) => {
                 self.webhooks.store().release(&[delivery.lease]);
-                self.pause("a delivery cannot be read", &error.into());
+                self.pause("a delivery cannot be read", error.into());
             }
             Err(error) => {
                 // It counts as an attempt: one that always breaks off ends with the schedule.
@@ -218,7 +222,7 @@ impl<'a> Courier<'a> {
             Err((error, mut settlements)) => {
                 settlements.append(&mut self.outcomes);
                 self.outcomes = settlements;
-                self.pause("outcomes cannot be written", &error.into());
+                self.pause("outcomes cannot be written", error.into());
             }
         }
     }
@@ -230,14 +234,21 @@ impl<'a> Courier<'a> {
             let waiting = self.lanes.clear(*webhook);
             self.webhooks.store().release(&waiting);
         }
-        if let Some((webhook, _)) = settled.ended.first() {
+        let mut ended = BTreeMap::<_, usize>::new();
+        for (webhook, _) in &settled.ended {
+            *ended.entry(*webhook).or_default() += 1;
+        }
+        for (webhook, ended) in ended {
             let limit = self.webhooks.policy().max_retries_queued;
-            tracing::warn!(%webhook, ended = settled.ended.len(), limit, "retries ended: too many are queued");
+            tracing::warn!(%webhook, ended, limit, "the oldest retries of a webhook ended: too many are queued");
         }
     }
 
-    fn pause(&mut self, what: &str, error: &ReadError) {
-        tracing::warn!("{what}: {error}");
+    /// Leaves the store alone for a while; nothing is lost, since leases and outcomes are kept.
+    fn pause(&mut self, what: &str, error: ReadError) {
+        if !std::mem::replace(&mut self.is_in_trouble, true) {
+            tracing::warn!("{what}: {error}");
+        }
         self.paused_until = Some(Instant::now() + PAUSE);
     }
 }

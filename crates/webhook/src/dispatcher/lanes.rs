@@ -13,7 +13,7 @@ const RUNNING: usize = 100;
 /// Who waits, and how many attempts are under way.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    lanes: HashMap<WebhookId, Lane>,
+    by_webhook: HashMap<WebhookId, Lane>,
     running: usize,
     waiting: usize,
 }
@@ -29,7 +29,7 @@ impl Lanes {
     pub(super) fn add(&mut self, deliveries: Vec<LeasedDelivery>) {
         self.waiting += deliveries.len();
         for delivery in deliveries {
-            self.lanes
+            self.by_webhook
                 .entry(delivery.lease.webhook)
                 .or_default()
                 .waiting
@@ -44,7 +44,7 @@ impl Lanes {
         }
         let may_start = |lane: &&mut Lane| !lane.waiting.is_empty() && lane.running < RUNNING_BY_WEBHOOK;
         let lane = self
-            .lanes
+            .by_webhook
             .values_mut()
             .filter(may_start)
             .min_by_key(|lane| lane.running)?;
@@ -58,22 +58,22 @@ impl Lanes {
     /// An attempt has ended.
     pub(super) fn ended(&mut self, webhook: WebhookId) {
         self.running -= 1;
-        if let Some(lane) = self.lanes.get_mut(&webhook) {
+        if let Some(lane) = self.by_webhook.get_mut(&webhook) {
             lane.running -= 1;
             if lane.running == 0 && lane.waiting.is_empty() {
-                self.lanes.remove(&webhook);
+                self.by_webhook.remove(&webhook);
             }
         }
     }
 
     /// Takes out those of a webhook that wait.
     pub(super) fn clear(&mut self, webhook: WebhookId) -> Vec<Lease> {
-        let Some(lane) = self.lanes.get_mut(&webhook) else {
+        let Some(lane) = self.by_webhook.get_mut(&webhook) else {
             return Vec::new();
         };
         let cleared: Vec<_> = lane.waiting.drain(..).map(|delivery| delivery.lease).collect();
         if lane.running == 0 {
-            self.lanes.remove(&webhook);
+            self.by_webhook.remove(&webhook);
         }
         self.waiting -= cleared.len();
         cleared
@@ -82,9 +82,9 @@ impl Lanes {
     /// Takes out all that wait.
     pub(super) fn clear_all(&mut self) -> Vec<Lease> {
         self.waiting = 0;
-        let waiting = self.lanes.values_mut().flat_map(|lane| lane.waiting.drain(..));
+        let waiting = self.by_webhook.values_mut().flat_map(|lane| lane.waiting.drain(..));
         let cleared = waiting.map(|delivery| delivery.lease).collect();
-        self.lanes.retain(|_, lane| lane.running > 0);
+        self.by_webhook.retain(|_, lane| lane.running > 0);
         cleared
     }
 
@@ -172,6 +172,6 @@ mod tests {
             lanes.ended(ALIVE);
         }
         assert_eq!(lanes.len(), 0);
-        assert!(lanes.lanes.is_empty());
+        assert!(lanes.by_webhook.is_empty());
     }
 }

@@ -84,13 +84,13 @@ impl Recent {
             return Ok(Some(event));
         }
         match self.webhooks.store().event(sequence).await? {
-            Some(stored) => Ok(Some(self.open(stored).await?)),
+            Some(stored) => Ok(Some(self.open(&stored).await?)),
             None => Ok(None),
         }
     }
 
     /// An event with its data.
-    pub(super) async fn open(&self, stored: StoredEvent) -> Result<Arc<OpenEvent>, Unavailable> {
+    pub(super) async fn open(&self, stored: &StoredEvent) -> Result<Arc<OpenEvent>, Unavailable> {
         let sequence = stored.sequence;
         let (data, bytes) = match stored.happening {
             Happening::Removed { .. } => (Ok(None), 0),
@@ -104,7 +104,11 @@ impl Recent {
         if let Err(why) = data {
             tracing::error!(email = %stored.email, "{why}");
         }
-        let event = Arc::new(OpenEvent { stored, data, bytes });
+        let event = Arc::new(OpenEvent {
+            stored: stored.clone(),
+            data,
+            bytes,
+        });
         self.events.insert(sequence, Arc::clone(&event));
         Ok(event)
     }

@@ -1,7 +1,9 @@
 //! From events to deliveries.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
+use futures_util::future::try_join_all;
 use restante_model::InboxKey;
 use restante_storage::{NewDelivery, ReadError, StoredEvent, StoredWebhook};
 use tokio::sync::Notify;
@@ -15,6 +17,8 @@ use crate::Webhooks;
 const EVENTS: usize = 128;
 /// A step ends early when it has this many deliveries.
 const DELIVERIES: usize = 1000;
+/// Events that are read at the same time: what they tell is in memory then.
+const READS: usize = 16;
 /// Rows of removed webhooks that go in one step.
 const REAP_CHUNK: usize = 256;
 
@@ -25,6 +29,9 @@ pub(super) struct Router<'a> {
     /// Told when deliveries were queued, or may be due for another reason.
     queued: &'a Notify,
 }
+
+/// The webhooks that hear of an inbox.
+type Subscribers = HashMap<InboxKey, Vec<StoredWebhook>>;
 
 /// What is to be dispatched in one step.
 struct Step {
@@ -43,11 +50,16 @@ impl<'a> Router<'a> {
 
     /// Goes on until it is told to stop.
     pub(super) async fn run(&self, stop: &CancellationToken) {
+        let mut is_in_trouble = false;
         while !stop.is_cancelled() {
-            let pause = match self.work(stop).await {
+            let worked = self.work(stop).await;
+            let was_in_trouble = std::mem::replace(&mut is_in_trouble, worked.is_err());
+            let pause = match worked {
                 Ok(()) => LONGEST_SLEEP,
                 Err(error) => {
-                    tracing::debug!("webhooks wait for the store: {error}");
+                    if !was_in_trouble {
+                        tracing::warn!("events cannot be dispatched: {error}");
+                    }
                     PAUSE
                 }
             };
@@ -102,14 +114,14 @@ impl<'a> Router<'a> {
             through: 0,
             deliveries: Vec::new(),
         };
-        let mut subscribers = HashMap::new();
-        for event in events {
-            step.through = event.sequence;
-            if self.webhooks.policy().is_enabled {
-                self.route(event, &mut subscribers, &mut step.deliveries).await?;
-            }
+        let mut subscribers = Subscribers::new();
+        for events in events.chunks(READS) {
             if step.deliveries.len() >= DELIVERIES {
                 break;
+            }
+            step.through = events.last().map_or(step.through, |last| last.sequence);
+            if self.webhooks.policy().is_enabled {
+                self.route(events, &mut subscribers, &mut step.deliveries).await?;
             }
         }
         Ok(step)
@@ -117,29 +129,28 @@ impl<'a> Router<'a> {
 
     async fn route(
         &self,
-        event: StoredEvent,
-        subscribers: &mut HashMap<InboxKey, Vec<StoredWebhook>>,
+        events: &[StoredEvent],
+        subscribers: &mut Subscribers,
         deliveries: &mut Vec<NewDelivery>,
     ) -> Result<(), ReadError> {
-        let inbox = event.inbox;
-        if !subscribers.contains_key(&inbox) {
-            subscribers.insert(inbox, self.webhooks.store().subscribers(inbox).await?);
+        for event in events {
+            if let Entry::Vacant(unknown) = subscribers.entry(event.inbox) {
+                unknown.insert(self.webhooks.store().subscribers(event.inbox).await?);
+            }
         }
-        let webhooks = &subscribers[&inbox];
-        if webhooks.is_empty() {
-            return Ok(());
-        }
-        let event = self.recent.open(event).await?;
-        for webhook in webhooks {
-            let found = self.recent.of_revision(webhook.id, webhook.revision).await?;
-            // One that cannot be read was logged; what it wants is not known.
-            let Some(Ok(ready)) = found.as_deref() else { continue };
-            deliveries.extend(event.wanted_by(ready).map(|event_type| NewDelivery {
-                webhook: webhook.id,
-                event: event.stored.sequence,
-                event_type,
-                event_id: event.id(event_type),
-            }));
+        let wanted = events.iter().filter(|event| !subscribers[&event.inbox].is_empty());
+        for event in try_join_all(wanted.map(|event| self.recent.open(event))).await? {
+            for webhook in &subscribers[&event.stored.inbox] {
+                let found = self.recent.of_revision(webhook.id, webhook.revision).await?;
+                // One that cannot be read was logged; what it wants is not known.
+                let Some(Ok(ready)) = found.as_deref() else { continue };
+                deliveries.extend(event.wanted_by(ready).map(|event_type| NewDelivery {
+                    webhook: webhook.id,
+                    event: event.stored.sequence,
+                    event_type,
+                    event_id: event.id(event_type),
+                }));
+            }
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ impl Webhooks {
         let page = self.store().deliveries(id, DeliveriesAfter { before, limit }).await?;
         let last = page.deliveries.last().map(|delivery| delivery.id);
         Ok(DeliveryList {
-            deliveries: page.deliveries.into_iter().map(|stored| self.shown(stored)).collect(),
+            deliveries: page.deliveries.iter().map(|stored| self.shown(stored)).collect(),
             next: last.filter(|_| page.more),
         })
     }
@@ -45,7 +45,7 @@ impl Webhooks {
         Ok(())
     }
 
-    fn shown(&self, stored: StoredDelivery) -> DeliveryView {
+    fn shown(&self, stored: &StoredDelivery) -> DeliveryView {
         let sealed = stored.report.as_deref();
         let report =
             sealed.map(|sealed| Report::open(&self.shared.key, stored.id, sealed).unwrap_or_else(Report::unreadable));
