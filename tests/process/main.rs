@@ -30,3 +30,4 @@ mod trouble;
 mod trouble_disk;
 mod trouble_full;
 mod trouble_start;
+mod webhook;

@@ -16,7 +16,7 @@ const BOB: &str = "bob@restante.test";
 const SENDERS: usize = 24;
 
 /// A line of `/proc/<pid>/status`, in bytes.
-fn memory(server: &Daemon, field: &str) -> u64 {
+pub(crate) fn memory(server: &Daemon, field: &str) -> u64 {
     let path = format!("/proc/{}/status", server.pid().as_raw_nonzero());
     let status = fs::read_to_string(path).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();

@@ -15,7 +15,7 @@ const PLAIN: &str = "plain@restante.test";
 const SEALED: &str = "sealed@restante.test";
 
 /// Every file below a directory with its bytes.
-fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -29,7 +29,7 @@ fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The files that hold the marker as it is or in base64, wherever it begins.
-fn holding(files: &[(String, Vec<u8>)], marker: &str) -> Vec<String> {
+pub(crate) fn holding(files: &[(String, Vec<u8>)], marker: &str) -> Vec<String> {
     let mut forms = vec![marker.as_bytes().to_vec()];
     for shift in 0..3 {
         let text = STANDARD.encode([&b"???"[..shift], marker.as_bytes()].concat());
