@@ -223,12 +223,12 @@ impl State {
             let Live { segment, bytes, queued } = *change;
             if let Some(account) = self.segments.get(&segment).copied() {
                 let live = bytes;
-                let changed = Account {
+                let new = Account {
                     live,
                     queued,
                     ..account
                 };
-                self.put(segment, changed);
+                self.put(segment, new);
                 is_emptied |= live == 0 && Some(segment) != last;
             }
         }

@@ -153,7 +153,7 @@ async fn webhooks_move_with_what_they_are_still_to_be_told() {
         let claim = Claim {
             max: 10,
             max_per_webhook: 10,
-            lease: std::time::Duration::from_secs(60),
+            lease: std::time::Duration::from_mins(1),
         };
         // What was due before a start is spread over a while.
         store.claim_deliveries(&claim, START).await.unwrap();

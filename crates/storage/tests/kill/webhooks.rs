@@ -8,8 +8,8 @@ use bytes::Bytes;
 use restante_model::{EmailId, EventId, EventType, Timestamp, WebhookId};
 use restante_storage::queue_item::{DeliveryItemState, EventItemKind};
 use restante_storage::{
-    AttemptVerdict, Claim, Embedded, Happening, NewDelivery, NewWebhook, QueueItem, SettleRules, Settlement, Store,
-    Topics, WebhookScope, WebhookStore, WebhookUpdate,
+    AttemptVerdict, Claim, Embedded, Happening, NewDelivery, NewWebhook, QueueItem, SettleRules, Settlement, Topics,
+    WebhookScope, WebhookStore, WebhookUpdate,
 };
 
 use super::{NOW, Numbers, say};
@@ -94,7 +94,7 @@ pub(super) async fn deliver(store: Arc<Embedded>, round: u64) {
         let claim = Claim {
             max: 64,
             max_per_webhook: 48,
-            lease: Duration::from_secs(60),
+            lease: Duration::from_mins(1),
         };
         let claimed = store.claim_deliveries(&claim, now).await.expect("the store claims");
         let mut told = Vec::new();

@@ -263,7 +263,7 @@ async fn attempt(store: &Embedded, max: usize, salt: usize, now: Timestamp) {
     let claim = Claim {
         max,
         max_per_webhook: max,
-        lease: std::time::Duration::from_secs(60),
+        lease: std::time::Duration::from_mins(1),
     };
     let claimed = store.claim_deliveries(&claim, now).await.unwrap();
     let settlements = claimed
@@ -274,7 +274,7 @@ async fn attempt(store: &Embedded, max: usize, salt: usize, now: Timestamp) {
             lease: claimed.lease,
             started_at: now,
             verdict: match (number + salt) % 6 {
-                0 | 1 | 2 => AttemptVerdict::Succeeded,
+                0..=2 => AttemptVerdict::Succeeded,
                 3 => AttemptVerdict::Failed { retry_at: None },
                 _ => AttemptVerdict::Failed {
                     retry_at: Some(Timestamp::from_unix_ms(now.unix_ms() + 30_000)),
@@ -451,6 +451,61 @@ async fn what_is_gone_stays_gone_although_its_end_went_first() {
         .map(|event| event.sequence)
         .collect();
     assert!(sequences.is_sorted() && sequences.last() > Some(&last));
+}
+
+/// Events and deliveries come and go by the thousand, beside webhooks that stay and a backlog that is parked.
+#[tokio::test]
+async fn a_queue_that_is_worked_off_gives_its_segments_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.segment_bytes = 256 * 1024;
+    let store = Embedded::open(&config).unwrap();
+    let inbox = create(&store, "busy").await;
+    listen(&store, b"served").await;
+    let parked = listen(&store, b"parked").await;
+    for round in 0..8 {
+        let new = |_| NewEmail {
+            event: Some(Bytes::from(vec![7; 4_000])),
+            ..email(&inbox, "mail")
+        };
+        let emails: Vec<_> = (0..100).map(new).collect();
+        store
+            .accept(emails.clone(), &Retention::UNLIMITED, START)
+            .await
+            .unwrap();
+        for email in emails {
+            let deleted = store
+                .delete_email(email.inbox, email.id, RemovalReason::Manual, START)
+                .await;
+            assert_eq!(deleted, Ok(true));
+        }
+        dispatch(&store, usize::MAX, START).await;
+        if round == 0 {
+            let update = WebhookUpdate {
+                id: parked,
+                revision: store.webhook(parked, START).await.unwrap().unwrap().revision,
+                config: None,
+                enabled: Some(false),
+            };
+            store.update_webhook(update, START).await.unwrap();
+        }
+        // Alone, an attempt succeeds.
+        for _ in 0..400 {
+            attempt(&store, 1, 0, START).await;
+        }
+        settled(&store).await;
+        let live = store.usage().await.unwrap().live_bytes;
+        let taken: u64 = super::compaction::segment_lengths(&config).iter().sum();
+        assert!(
+            taken <= 2 * live + 2 * config.segment_bytes,
+            "round {round}: {taken} bytes for {live} live"
+        );
+    }
+    let first = segment_numbers(&segments_dir(&config.path)).unwrap()[0];
+    assert!(first > 1, "what is parked was moved");
+    let is_parked =
+        |item: &&QueueItem| matches!(item, QueueItem::Delivery(queued) if queued.webhook == *parked.as_bytes());
+    assert_eq!(queued(&store).await.iter().filter(is_parked).count(), 300);
 }
 
 #[tokio::test]
