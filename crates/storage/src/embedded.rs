@@ -22,9 +22,10 @@
 //! segment, and deletes the file (`docs/adr/0015-compaction.md`).
 //!
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
-//! `merge`, `index` and `view` (the index), `decide` and `apply` (from a call to records, from records to rows), `commit`
-//! (the thread), `ledger`, `relocate` and `compact` (compaction), `judge`, `replay`, `sweep`, `stamp`, `lock`, `marker` and `open` (the start),
-//! `cache`, `lists`, `read` and `shared` (the readers), `verify` and `tools` (for operators).
+//! `merge`, `index`, `queue_rows` and `view` (the index), `decide` and `apply` (from a call to records, from records to
+//! rows), `commit` (the thread), `ledger`, `relocate` and `compact` (compaction), `judge`, `replay`, `sweep`, `stamp`, `lock`, `marker` and
+//! `open` (the start), `cache`, `lists`, `read`, `read_webhooks` and `shared` (the readers), `leases`, `claim` and
+//! `webhooks` (the queue), `verify`, `queue_items` and `tools` (for operators).
 
 mod apply;
 mod cache;

@@ -405,7 +405,7 @@ pub struct Usage {
     pub inboxes: u64,
     /// Emails of live inboxes.
     pub emails: u64,
-    /// Bytes of what is live: records of emails and of inboxes.
+    /// Bytes of what is live: records of emails, of inboxes, and of webhooks with their events and deliveries.
     pub live_bytes: u64,
     /// Of these, what emails take.
     pub mail_bytes: u64,

@@ -1,10 +1,14 @@
 //! Outcomes of attempts, and what they mean for their webhooks.
 
+mod attempt;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use restante_model::{DeliveryId, EventId, Timestamp, WebhookId};
+
+use attempt::{after, note};
 
 use super::forget::Forgotten;
 use super::webhook::state_of;
@@ -12,10 +16,10 @@ use super::{Decision, Operation, Room};
 use crate::embedded::index::IndexError;
 use crate::embedded::leases::{Leases, id_of};
 use crate::embedded::queue_rows::QueueRows;
-use crate::embedded::record::{DeliveryState, Head, Record, Standing, WebhookState};
+use crate::embedded::record::{Head, Record, Standing, WebhookState};
 use crate::embedded::rows::{About, DeliveryRow, Front, Lane, Line, key, queue_key};
 use crate::embedded::view::View;
-use crate::{AttemptVerdict, LastAttempt, SettleRules, Settled, Settlement, Switch};
+use crate::{AttemptVerdict, LastAttempt, SettleRules, Settled, Settlement};
 
 /// Queued retries of a webhook that are looked at for the oldest.
 const RETRIES: usize = 512;
@@ -234,42 +238,6 @@ impl Changing {
         finished.sort_unstable();
         finished
     }
-}
-
-/// A delivery after an attempt.
-fn after(state: DeliveryState, verdict: AttemptVerdict, now: Timestamp) -> DeliveryState {
-    let at = now.unix_ms();
-    let standing = match verdict {
-        AttemptVerdict::Succeeded => Standing::Succeeded { at },
-        AttemptVerdict::Failed { retry_at: Some(due) } if !state.is_single => Standing::Queued { due: due.unix_ms() },
-        AttemptVerdict::Failed { .. } => Standing::Failed { at },
-    };
-    DeliveryState {
-        attempts: state.attempts + 1,
-        is_single: false,
-        standing,
-    }
-}
-
-/// Counts an attempt; says whether it disables the webhook.
-fn note(state: &mut WebhookState, attempt: LastAttempt, disable_after: u32) -> bool {
-    let activity = &mut state.activity;
-    if activity.last.is_none_or(|last| last.started_at <= attempt.started_at) {
-        activity.last = Some(attempt);
-    }
-    if attempt.succeeded {
-        activity.successful += 1;
-        activity.failures_in_a_row = 0;
-        return false;
-    }
-    activity.failed += 1;
-    activity.failures_in_a_row = activity.failures_in_a_row.saturating_add(1);
-    if activity.failures_in_a_row < disable_after || state.switch != Switch::Enabled {
-        return false;
-    }
-    state.switch = Switch::DisabledByFailures;
-    state.revision += 1;
-    true
 }
 
 /// The retries of a webhook that may end: those that were not asked for by hand and that nobody is at work on.
