@@ -119,7 +119,7 @@ impl Substitution {
             let value = value(self.text[placeholder.path.clone()].trim(), room);
             if value.len() > ALWAYS_INSERTED {
                 // Once a value is too much, no later one is even written.
-                room = room.checked_sub(value.len()).unwrap_or_default();
+                room = room.saturating_sub(value.len());
                 if room == 0 {
                     continue;
                 }
