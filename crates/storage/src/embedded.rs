@@ -20,6 +20,8 @@
 //!
 //! What is deleted gives its space back: a second thread has the committer write again what is live in a mostly dead
 //! segment, and deletes the file (`docs/adr/0015-compaction.md`).
+//! Webhooks, events and deliveries move as a whole before a segment goes that they do not lie behind
+//! (`docs/adr/0017-queue-in-the-log.md`).
 //!
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index`, `queue_rows` and `view` (the index), `decide` and `apply` (from a call to records, from records to
