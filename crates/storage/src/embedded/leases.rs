@@ -54,6 +54,13 @@ impl Leases {
         (held.token == lease.token && now < held.until).then_some(held.attempts)
     }
 
+    /// Whether somebody makes the attempt of a delivery that follows so many: a lease outlives its outcome for a moment.
+    pub(super) fn is_under_way(&self, webhook: WebhookId, about: About, attempts: u32, now: Timestamp) -> bool {
+        let table = self.lock();
+        let held = table.held.get(&(webhook, about));
+        held.is_some_and(|held| now < held.until && held.attempts == attempts)
+    }
+
     /// Whether somebody is at work on a delivery.
     pub(super) fn is_held(&self, webhook: WebhookId, about: About, now: Timestamp) -> bool {
         let table = self.lock();

@@ -4,7 +4,7 @@ use restante_model::EventType;
 use restante_model::webhook::{
     CustomKind, CustomTemplate, FilterConfig, FilterMode, FilterOperator, FilterRule, WebhookTemplate,
 };
-use restante_webhook::{Idempotency, Metrics, Owner, Switch, WebhookError};
+use restante_webhook::{Activity, Idempotency, Metrics, Owner, Switch, WebhookError};
 
 use crate::fixture::{Fixture, Targets, inbox, policy, request};
 
@@ -38,7 +38,7 @@ async fn a_new_webhook_is_enabled_and_has_a_secret_of_its_own() {
         (&webhook.filter, &webhook.description),
         (&asked.filter, &asked.description)
     );
-    assert_eq!((webhook.updated_at, webhook.activity), (None, Default::default()));
+    assert_eq!((webhook.updated_at, webhook.activity), (None, Activity::default()));
     let read = world.get(webhook.id).await;
     assert_eq!(read.secret.expose(), webhook.secret.expose());
     assert_ne!(world.create(asked).await.secret.expose(), webhook.secret.expose());

@@ -33,7 +33,7 @@ async fn five_failures_in_a_row_disable_a_webhook_and_its_retries_go_on_when_it_
     assert_eq!(webhook.switch, Switch::DisabledByFailures);
     assert_eq!(webhook.activity.failures_in_a_row, 5);
 
-    world.pass(Duration::from_secs(3600));
+    world.pass(Duration::from_hours(1));
     world.mail("while it is disabled").await;
     world.stop().await;
     assert_eq!(world.receiver.requests().len(), 5);
@@ -63,6 +63,7 @@ async fn the_outcome_of_an_attempt_counts_though_the_webhook_was_disabled_meanwh
         world.mail("one").await;
     }
     world.receiver.wait_for(10).await;
+    world.log_when(id, |log| log.len() == 12).await;
     world.webhooks.update(&Owner::Global, id, enabled(false)).await.unwrap();
     world.receiver.release();
     let successful = async || {

@@ -1,4 +1,5 @@
 //! The use cases and the dispatcher, over the embedded store and with a receiver on the loopback interface.
+#![expect(clippy::unwrap_used, reason = "a broken promise panics, as a test does")]
 
 mod changing;
 mod creating;

@@ -36,7 +36,8 @@ impl Operation for Redeliver {
         let due = self.now.unix_ms();
         let slot = row.slot(about);
         let is_pending = slot.lane == Lane::First || (slot.lane == Lane::Retry && slot.at <= due);
-        if is_pending || self.leases.is_held(self.webhook, about, self.now) {
+        let attempts = row.state.attempts;
+        if is_pending || self.leases.is_under_way(self.webhook, about, attempts, self.now) {
             return Ok(Decision::nothing(Ok(())));
         }
         if slot.lane == Lane::Finished && !can_be_told(view, about)? {
@@ -47,7 +48,7 @@ impl Operation for Redeliver {
             event: about.event,
             event_type: about.event_type,
             state: DeliveryState {
-                attempts: row.state.attempts,
+                attempts,
                 is_single: row.state.is_single || slot.lane == Lane::Finished,
                 standing: Standing::Queued { due },
             },
