@@ -89,9 +89,8 @@ async fn a_dispatcher_that_stops_settles_what_is_under_way() {
         world.mail("one").await;
     }
     world.receiver.wait_for(10).await;
-    let (receiver, stopped) = (&world.receiver, world.receiver.requests().len());
-    assert_eq!(stopped, 10);
-    receiver.release();
+    world.receiver.always(Answer::status(200));
+    world.receiver.release();
     world.stop().await;
     let log = world.log(id).await;
     let done = log
