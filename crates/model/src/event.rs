@@ -102,6 +102,13 @@ pub struct ArrivalEvent {
     pub stored_at: Timestamp,
 }
 
+impl ArrivalEvent {
+    /// Whether the message has a header, named in lowercase.
+    pub fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|(field, _)| field == name)
+    }
+}
+
 /// A mailbox in an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventMailbox {

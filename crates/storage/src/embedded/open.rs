@@ -13,7 +13,7 @@ use super::log::{Log, segment_numbers, sync_dir};
 use super::manifest::Manifest;
 use super::marker::{self, DIR_MODE};
 use super::replay::{End, ReplayError, replay};
-use super::rows::key;
+use super::rows::{key, queue_key};
 use super::shared::segments_dir;
 use super::stamp::{self, Stamp, Stamped};
 
@@ -328,9 +328,10 @@ fn check_stamp(config: &EmbeddedConfig, stored: Option<&Stamp>, index: &Index) -
         path: path.clone(),
         reason: error.to_string(),
     };
-    let is_empty =
-        index.meta().map_err(failed)?.inboxes == 0 && index.prefix(key::RETIRED, 1).map_err(failed)?.is_empty();
-    if is_empty {
+    let has_none = |prefix| index.prefix(prefix, 1).map(|rows| rows.is_empty()).map_err(failed);
+    let has_inboxes = index.meta().map_err(failed)?.inboxes > 0 || !has_none(key::RETIRED)?;
+    // Webhooks are sealed with a key of the stamp too.
+    if !has_inboxes && has_none(queue_key::WEBHOOKS)? {
         return stamp::write(&path, &config.stamp).map_err(|error| not_usable(&path, error));
     }
     Err(OpenError::OtherStamp {

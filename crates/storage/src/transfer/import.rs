@@ -31,7 +31,7 @@ pub enum ImportError {
         /// Where the entry ends.
         offset: u64,
     },
-    /// The store holds inboxes already.
+    /// The store holds inboxes or webhooks already.
     #[error("the store is not empty")]
     NotEmpty,
     /// The disk is below its floor of free space.
@@ -80,14 +80,16 @@ impl<R: Read> Import<R> {
     /// # Errors
     /// [`ImportError`]; the store holds a part of the stream then.
     pub async fn fill(self, store: &dyn Store, mut watch: impl FnMut(&Totals)) -> Result<Totals, ImportError> {
-        if store.usage().await?.inboxes > 0 {
+        let exported_at = Timestamp::from_unix_ms(self.begin.exported_at);
+        let has_webhooks = !store.all_webhooks(None, 1, exported_at).await?.webhooks.is_empty();
+        if has_webhooks || store.usage().await?.inboxes > 0 {
             return Err(ImportError::NotEmpty);
         }
         let mut filling = Filling {
             reader: self.reader,
             store,
             // As of the export all its inboxes live: what has expired since is for the server to end.
-            now: Timestamp::from_unix_ms(self.begin.exported_at),
+            now: exported_at,
             inbox: None,
             batch: Vec::new(),
             queue: Vec::new(),

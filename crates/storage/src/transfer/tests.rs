@@ -7,11 +7,12 @@ use restante_model::{EventType, Inbox, InboxMode, RemovalReason, WebhookId};
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, Writer};
 use super::*;
+use crate::conformance::webhooks::subscribe;
 use crate::conformance::{START, after_ms, create, email, everything, plain_inbox, request};
 use crate::queue_item::{DeliveryItem, DeliveryItemState, EventItem, EventItemKind, WebhookItem};
 use crate::{
     Activity, Claim, DeliveriesAfter, Embedded, EmbeddedConfig, LastAttempt, Part, QueueItem, Retention, Stamp, Store,
-    StoredEmail, Switch, Topics, WebhookStore,
+    StoredEmail, Switch, Topics, WebhookScope, WebhookStore,
 };
 
 fn stamp() -> Stamp {
@@ -111,6 +112,13 @@ async fn what_a_store_shows_another_one_shows_after_the_move() {
     }
     assert_eq!(exported(&to).await.0, stream, "and its export is the same");
     assert!(matches!(imported(&to, &stream).await, Err(ImportError::NotEmpty)));
+    let third = tempfile::tempdir().unwrap();
+    let to = open(&third);
+    subscribe(&to, WebhookScope::Global).await;
+    assert!(
+        matches!(imported(&to, &stream).await, Err(ImportError::NotEmpty)),
+        "a webhook would hear of the mail that moves"
+    );
 }
 
 #[tokio::test]

@@ -55,7 +55,8 @@ impl Field {
     fn single<'a>(&self, event: &'a ArrivalEvent) -> Option<&'a str> {
         let body = |body: &'a Option<String>| body.as_deref().map(|body| cut_bytes(body, BODY_BYTES));
         match self {
-            Self::Subject => Some(&event.subject),
+            // An event without one has words in its place.
+            Self::Subject => event.has_header("subject").then_some(&event.subject),
             Self::FromAddress => Some(&event.from.address),
             Self::FromName => event.from.name.as_deref(),
             Self::ToAddress => event.to.first().map(|mailbox| mailbox.address.as_str()),

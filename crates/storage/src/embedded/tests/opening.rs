@@ -4,9 +4,11 @@ use std::fs;
 
 use super::compaction::{crashed, passing, settled, tight};
 use super::*;
+use crate::conformance::webhooks::subscribe;
 use crate::conformance::{create, deposit};
 use crate::embedded::log::{segment_numbers, segment_path};
 use crate::embedded::shared::segments_dir;
+use crate::{WebhookScope, WebhookStore as _};
 
 fn line(opened: Result<Embedded, OpenError>) -> String {
     let line = opened.expect_err("this must not open").to_string();
@@ -87,7 +89,16 @@ async fn another_stamp_opens_an_empty_store_only() {
     assert!(!store.reap(10, now()).await.unwrap().more);
     drop(store);
     Embedded::open(&other).unwrap();
-    drop(Embedded::open(&ours).unwrap());
+    // Nor is a store empty with a webhook alone: its configuration is sealed.
+    let store = Embedded::open(&ours).unwrap();
+    let webhook = subscribe(&store, WebhookScope::Global).await;
+    drop(store);
+    assert!(matches!(Embedded::open(&other), Err(OpenError::OtherStamp { .. })));
+    let store = Embedded::open(&ours).unwrap();
+    assert!(store.remove_webhook(webhook, now()).await.unwrap());
+    assert!(!store.reap_webhooks(10, now()).await.unwrap().more);
+    drop(store);
+    drop(Embedded::open(&other).unwrap());
 }
 
 /// A store of several segments, closed, with a gap where compaction was.
