@@ -9,6 +9,7 @@ mod index_damage;
 mod model;
 mod obstacles;
 mod opening;
+mod player;
 mod queue;
 mod retention;
 mod tools;

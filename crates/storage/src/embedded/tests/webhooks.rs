@@ -11,7 +11,7 @@ use super::super::rows::{
     queue_key,
 };
 use super::model::runtime;
-use super::queue::{Act, Player, act};
+use super::player::{Act, Player, act};
 use super::*;
 use crate::conformance::queue::{RULES, claim, log, queue};
 use crate::conformance::webhooks::{of, subscribe};
