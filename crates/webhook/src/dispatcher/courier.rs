@@ -89,7 +89,7 @@ impl<'a> Courier<'a> {
                 }
                 self.settle();
             }
-            let wake_at = self.wake_at();
+            let wake_at = self.wake_at(is_stopping);
             tokio::select! {
                 () = stop.cancelled(), if !is_stopping => {}
                 () = self.queued.notified(), if !is_stopping => self.next_claim = Instant::now(),
@@ -110,11 +110,13 @@ impl<'a> Courier<'a> {
     }
 
     /// When there is something to do without having been told.
-    fn wake_at(&self) -> Instant {
+    ///
+    /// Nothing is claimed while it stops: what is due then is none of its business, and would never let it sleep.
+    fn wake_at(&self, is_stopping: bool) -> Instant {
         let longest = Instant::now() + LONGEST_SLEEP;
         match self.paused_until {
             Some(until) => until,
-            None if self.room() == 0 => longest,
+            None if is_stopping || self.room() == 0 => longest,
             None => self.next_claim.min(longest),
         }
     }

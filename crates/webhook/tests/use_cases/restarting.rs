@@ -1,10 +1,15 @@
 //! What a kill leaves behind.
 
 use std::collections::BTreeSet;
+use std::future::{Future as _, poll_fn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use restante_testkit::receiver::Answer;
+use restante_testkit::receiver::{Answer, Stage};
 use restante_webhook::DeliveryStatus;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::fixture::Fixture;
 
@@ -99,4 +104,42 @@ async fn a_dispatcher_that_stops_settles_what_is_under_way() {
         .count();
     assert!(done >= 10, "{done}");
     assert_eq!(done, world.receiver.requests().len());
+}
+
+#[tokio::test]
+async fn a_dispatcher_that_stops_sleeps_until_what_is_under_way_ends() {
+    let world = Fixture::new().await;
+    let answers = [Answer::stalled(Stage::BeforeStatus), Answer::status(200).held()];
+    world.receiver.script(answers);
+    let id = world.webhook().await;
+    let (stop, polls) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+    let mut dispatcher = JoinSet::new();
+    dispatcher.spawn({
+        let (webhooks, stop, polls) = (world.webhooks.clone(), stop.clone(), Arc::clone(&polls));
+        async move {
+            let mut running = Box::pin(webhooks.run_dispatcher(stop));
+            poll_fn(|context| {
+                polls.fetch_add(1, Ordering::Relaxed);
+                running.as_mut().poll(context)
+            })
+            .await;
+        }
+    });
+    world.mail("one").await;
+    world.mail("two").await;
+    world.receiver.wait_for(2).await;
+    stop.cancel();
+    world.receiver.release();
+    world
+        .log_when(id, |log| {
+            log.iter().any(|delivery| delivery.status == DeliveryStatus::Success)
+        })
+        .await;
+    let before = polls.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    let polls = polls.load(Ordering::Relaxed) - before;
+    assert!(polls < 100, "{polls} times it found nothing to do");
+    dispatcher.shutdown().await;
 }
