@@ -6,7 +6,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use restante_model::webhook::FilterOperator;
 use restante_model::{ArrivalEvent, EmailId, EventId, EventType, WebhookId};
-use restante_storage::{Happening, ReadError, StoredEvent, Unavailable};
+use restante_storage::{Happening, ReadError, StoredEvent, Topics, Unavailable};
 
 use crate::compiled::Compiled;
 use crate::config::Config;
@@ -126,14 +126,25 @@ impl OpenEvent {
     /// As what a webhook is told of it.
     ///
     /// What cannot be read is told to all that may want it: the delivery then fails, visibly.
-    pub(super) fn wanted_by(&self, webhook: &Compiled) -> impl Iterator<Item = EventType> {
+    pub(super) fn wanted_by(&self, webhook: &Compiled) -> Vec<EventType> {
         let (arrival, removal) = match (&self.data, &self.stored.happening) {
             (_, Happening::Removed { .. }) => (false, webhook.matches_removal()),
             (Ok(Some(event)), Happening::Arrived) => (webhook.matches_arrival(event), false),
             (Ok(None) | Err(_), Happening::Arrived) => (true, false),
         };
         let arrivals = webhook.arrival_types().filter(move |_| arrival);
-        arrivals.chain(removal.then_some(EventType::EmailDeleted))
+        arrivals.chain(removal.then_some(EventType::EmailDeleted)).collect()
+    }
+
+    /// As what it may be told to a webhook that cannot be used, of which only the topics are known.
+    ///
+    /// The deliveries fail, so that its log says why, and five of them disable it.
+    pub(super) fn wanted_by_unusable(&self, topics: Topics) -> Vec<EventType> {
+        match self.stored.happening {
+            Happening::Arrived if topics.arrivals => vec![EventType::EmailReceived, EventType::EmailStored],
+            Happening::Removed { .. } if topics.removals => vec![EventType::EmailDeleted],
+            Happening::Arrived | Happening::Removed { .. } => Vec::new(),
+        }
     }
 
     /// The id of the event as one type, on the wire.

@@ -142,9 +142,12 @@ impl<'a> Router<'a> {
         for event in try_join_all(wanted.map(|event| self.recent.open(event))).await? {
             for webhook in &subscribers[&event.stored.inbox] {
                 let found = self.recent.of_revision(webhook.id, webhook.revision).await?;
-                // One that cannot be read was logged; what it wants is not known.
-                let Some(Ok(ready)) = found.as_deref() else { continue };
-                deliveries.extend(event.wanted_by(ready).map(|event_type| NewDelivery {
+                let Some(ready) = found else { continue };
+                let wanted = match ready.as_ref() {
+                    Ok(ready) => event.wanted_by(ready),
+                    Err(_) => event.wanted_by_unusable(webhook.topics),
+                };
+                deliveries.extend(wanted.into_iter().map(|event_type| NewDelivery {
                     webhook: webhook.id,
                     event: event.stored.sequence,
                     event_type,

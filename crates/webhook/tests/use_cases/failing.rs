@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use restante_model::EmailId;
+use restante_model::{EmailId, EventType};
 use restante_testkit::receiver::Answer;
-use restante_webhook::{DeliveryStatus, Owner, Switch, UpdateRequest};
+use restante_webhook::{DeliveryStatus, DeliveryView, Owner, Switch, UpdateRequest};
 
 use crate::fixture::{Fixture, Targets, policy, until};
 
@@ -134,4 +134,46 @@ async fn an_event_that_cannot_be_read_fails_at_once_and_the_next_goes_on() {
     assert_eq!(log[1].status, DeliveryStatus::Failed);
     assert_eq!(log[1].error.as_deref(), Some("the data of the event cannot be read"));
     assert_eq!(world.receiver.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_webhook_that_may_not_be_used_any_more_fails_in_its_log_and_is_disabled() {
+    let mut world = Fixture::new().await;
+    let id = world.webhook_for(&EventType::ALL).await;
+    let mut policy = policy();
+    policy.allow_http = false;
+    world.set_policy(policy);
+    world.start();
+    let email = world.mail("one").await;
+    world.delete(email).await;
+    let log = world
+        .log_when(id, |log| {
+            log.len() == 3 && log.iter().all(|delivery| delivery.status == DeliveryStatus::Failed)
+        })
+        .await;
+    for delivery in log {
+        let error = delivery.error.unwrap();
+        assert!(error.contains("url must begin with https://"), "{error}");
+    }
+    world.mail("two").await;
+    let is_disabled = async || (world.get(id).await.switch == Switch::DisabledByFailures).then_some(());
+    until(is_disabled).await;
+    assert_eq!(world.receiver.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_webhook_that_cannot_be_read_fails_in_its_log() {
+    let mut world = Fixture::new().await;
+    let id = world.webhook().await;
+    world.lose_key();
+    world.start();
+    world.mail("one").await;
+    let is_so =
+        |log: &[DeliveryView]| log.len() == 2 && log.iter().all(|delivery| delivery.status == DeliveryStatus::Failed);
+    for delivery in world.log_when(id, is_so).await {
+        assert_eq!(
+            delivery.error.as_deref(),
+            Some("the stored configuration cannot be read")
+        );
+    }
 }

@@ -205,6 +205,18 @@ impl Fixture {
         self.ground.webhooks(targets, &self.store, &self.clock, &self.bus)
     }
 
+    /// Goes on with another policy, as a server does that is started with other settings.
+    pub(crate) fn set_policy(&mut self, policy: WebhookPolicy) {
+        self.ground.policy = policy;
+        self.webhooks = self.webhooks_for(self.ground.targets);
+    }
+
+    /// Goes on with another key: nothing that was sealed can be opened.
+    pub(crate) fn lose_key(&mut self) {
+        self.ground.key = Arc::new(AtRestKey::new(Zeroizing::new([10; 32])));
+        self.webhooks = self.webhooks_for(self.ground.targets);
+    }
+
     /// Its one inbox.
     pub(crate) fn owner(&self) -> Owner {
         Owner::Inbox(Arc::clone(&self.inbox))
