@@ -42,8 +42,8 @@ pub enum TargetUrlError {
     /// A user name, a password or the sign before which they stand.
     #[error("must not contain a user name or password; requests are authenticated by their signature")]
     UserInfo,
-    /// No host.
-    #[error("must name a host")]
+    /// No host, or one that is only found by guessing, as in `https:///example.com`.
+    #[error("must name a host after ://, as https://example.com/hook does")]
     NoHost,
 }
 
@@ -65,7 +65,7 @@ impl TargetUrl {
         if has_user_info(text, &url) {
             return Err(TargetUrlError::UserInfo);
         }
-        if url.host_str().is_none_or(str::is_empty) {
+        if url.host_str().is_none_or(str::is_empty) || !has_authority(text, &url) {
             return Err(TargetUrlError::NoHost);
         }
         url.set_fragment(None);
@@ -96,6 +96,12 @@ fn has_user_info(text: &str, url: &Url) -> bool {
     let after_scheme = text[url.scheme().len() + 1..].trim_start_matches(['/', '\\']);
     let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     !url.username().is_empty() || url.password().is_some() || authority.contains('@')
+}
+
+/// Whether the host stands where it belongs: parsers of URLs take the first part of a path for one.
+fn has_authority(text: &str, url: &Url) -> bool {
+    let after_scheme = text[url.scheme().len()..].strip_prefix("://");
+    after_scheme.is_some_and(|rest| !rest.starts_with(['/', '\\']))
 }
 
 impl fmt::Debug for TargetUrl {
@@ -174,6 +180,22 @@ mod tests {
         ] {
             assert!(matches!(error(text), TargetUrlError::Syntax(_)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_host_is_not_guessed() {
+        for text in [
+            "http:///a",
+            "https:///example.com/a",
+            "http:example.com",
+            "https:/example.com",
+            "https:\\\\example.com",
+            "https:/\\example.com",
+            "https://\\example.com",
+        ] {
+            assert_eq!(error(text), TargetUrlError::NoHost, "{text}");
+        }
+        assert!(TargetUrl::parse("hTTps://example.com", false).is_ok());
     }
 
     #[test]
