@@ -16,11 +16,15 @@ mod log;
 mod read;
 mod rotate;
 mod test_event;
+mod turns;
+
+use turns::Turns;
 
 /// The use cases on webhooks; cheap to clone.
 #[derive(Clone)]
 pub struct Webhooks {
     pub(crate) shared: Arc<WebhooksParts>,
+    turns: Arc<Turns>,
 }
 
 /// What [`Webhooks`] is made of.
@@ -111,6 +115,7 @@ impl Webhooks {
     pub fn new(parts: WebhooksParts) -> Self {
         Self {
             shared: Arc::new(parts),
+            turns: Arc::default(),
         }
     }
 

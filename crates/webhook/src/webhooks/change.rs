@@ -8,7 +8,7 @@ use super::{WebhookError, Webhooks};
 use crate::config::Config;
 use crate::{Owner, UpdateRequest, WebhookView};
 
-/// How often a change is made anew because another one came between; only a storm of changes needs more.
+/// How often a change is made anew because something came between that takes no turns, such as the end of a row of failures.
 const TRIES: usize = 16;
 
 impl Webhooks {
@@ -61,6 +61,7 @@ impl Webhooks {
         edit: impl Fn(&Config) -> Result<Option<Config>, WebhookError>,
     ) -> Result<(StoredWebhook, Config), WebhookError> {
         let id = stored.id;
+        let _turn = self.turns.wait_for(id).await;
         for _ in 0..TRIES {
             let (revision, current) = self.config(id).await?;
             let Some(config) = edit(&current)? else {

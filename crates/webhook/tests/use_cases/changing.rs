@@ -107,6 +107,24 @@ async fn changes_at_the_same_time_are_all_made() {
 }
 
 #[tokio::test]
+async fn a_storm_of_changes_is_made_to_the_last() {
+    let world = Fixture::new().await;
+    let id = world.create(request(URL, &[EventType::EmailStored])).await.id;
+    let mut changes = tokio::task::JoinSet::new();
+    for number in 0..60 {
+        let webhooks = world.webhooks.clone();
+        let describe = UpdateRequest {
+            description: Patch::Set(number.to_string()),
+            ..UpdateRequest::default()
+        };
+        changes.spawn(async move { webhooks.update(&Owner::Global, id, describe).await });
+    }
+    for changed in changes.join_all().await {
+        changed.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_removed_webhook_is_gone_with_its_log() {
     let mut world = Fixture::new().await;
     let id = world.webhook().await;
