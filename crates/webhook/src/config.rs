@@ -16,6 +16,9 @@ pub(crate) const ROTATION_GRACE: Duration = Duration::from_hours(1);
 /// How long a repeated request is answered like the first one (docs/spec/decisions.md, section 2).
 pub(crate) const REPEAT_WINDOW: Duration = Duration::from_mins(10);
 
+/// Rotations of a webhook that are remembered, at most: each takes room in its configuration.
+const ROTATIONS: usize = 16;
+
 /// What a user wants a webhook to be, and its secrets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Config {
@@ -27,7 +30,9 @@ pub(crate) struct Config {
     #[serde(with = "secret_text")]
     pub(crate) secret: WebhookSecret,
     pub(crate) previous: Option<PreviousSecret>,
-    pub(crate) rotation: Option<RotationMark>,
+    /// The latest rotations that the client may repeat, the oldest first.
+    #[serde(default)]
+    pub(crate) rotations: Vec<RotationMark>,
 }
 
 /// A secret that was rotated away.
@@ -38,7 +43,7 @@ pub(crate) struct PreviousSecret {
     pub(crate) valid_until: Timestamp,
 }
 
-/// The last rotation that the client may repeat, and what it was answered.
+/// A rotation that the client may repeat, and what it was answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RotationMark {
     key: [u8; 32],
@@ -54,9 +59,9 @@ impl RotationMark {
         Self { key, body, at, secret }
     }
 
-    /// Whether a request with this key is still a repetition.
-    pub(crate) fn is_of(&self, idempotency: &Idempotency, now: Timestamp) -> bool {
-        self.key == idempotency.key && now < self.at.after(REPEAT_WINDOW)
+    /// Whether it may still be repeated.
+    fn is_remembered(&self, now: Timestamp) -> bool {
+        now < self.at.after(REPEAT_WINDOW)
     }
 
     pub(crate) fn has_body(&self, idempotency: &Idempotency) -> bool {
@@ -75,6 +80,20 @@ impl RotationMark {
 pub(crate) struct Unreadable;
 
 impl Config {
+    /// The rotation that a request with this key repeats.
+    pub(crate) fn repeated(&self, idempotency: &Idempotency, now: Timestamp) -> Option<&RotationMark> {
+        let mut remembered = self.rotations.iter().filter(|mark| mark.is_remembered(now));
+        remembered.find(|mark| mark.key == idempotency.key)
+    }
+
+    /// Remembers a rotation beside the latest of the others that may be repeated.
+    pub(crate) fn remember(&mut self, rotation: RotationMark, now: Timestamp) {
+        self.rotations.retain(|mark| mark.is_remembered(now));
+        let too_many = (self.rotations.len() + 1).saturating_sub(ROTATIONS);
+        self.rotations.drain(..too_many);
+        self.rotations.push(rotation);
+    }
+
     /// Seals it for one webhook.
     pub(crate) fn seal(&self, key: &AtRestKey, id: WebhookId) -> Bytes {
         let json = serde_json::to_vec(self).expect("a configuration has no map with other keys than strings");
@@ -150,7 +169,7 @@ mod tests {
             description: None,
             secret: WebhookSecret::generate(),
             previous: None,
-            rotation: None,
+            rotations: Vec::new(),
         }
     }
 

@@ -28,7 +28,7 @@ impl Webhooks {
             description: request.description,
             secret: WebhookSecret::generate(),
             previous: None,
-            rotation: None,
+            rotations: Vec::new(),
         };
         let id = WebhookId::random();
         let new = NewWebhook {

@@ -10,7 +10,7 @@ use crate::{Owner, Rotation, WebhookSecret};
 impl Webhooks {
     /// Gives a webhook of the owner a new secret; the former one stays valid for an hour beside it.
     ///
-    /// A repeated request is answered like the first one.
+    /// A repeated request is answered like the first one, also when its secret was rotated away since.
     ///
     /// # Errors
     /// [`WebhookError::NoWebhook`], [`WebhookError::IdempotencyReused`], [`WebhookError::Unavailable`],
@@ -34,7 +34,7 @@ impl Webhooks {
                 valid_until: now.after(ROTATION_GRACE),
             });
             if let Some(idempotency) = idempotency {
-                config.rotation = Some(RotationMark::new(idempotency, now, secret.clone()));
+                config.remember(RotationMark::new(idempotency, now, secret.clone()), now);
             }
             Ok(Some(config))
         };
@@ -57,12 +57,12 @@ fn repeated(
     idempotency: Option<Idempotency>,
     now: restante_model::Timestamp,
 ) -> Result<Option<&RotationMark>, WebhookError> {
-    let Some((mark, idempotency)) = config.rotation.as_ref().zip(idempotency) else {
+    let Some(idempotency) = idempotency else {
         return Ok(None);
     };
-    if !mark.is_of(&idempotency, now) {
+    let Some(mark) = config.repeated(&idempotency, now) else {
         return Ok(None);
-    }
+    };
     if !mark.has_body(&idempotency) {
         return Err(WebhookError::IdempotencyReused);
     }

@@ -70,3 +70,31 @@ async fn a_repeated_rotation_is_answered_like_the_first_for_ten_minutes() {
     assert_ne!(later.secret.expose(), first.secret.expose());
     assert_eq!(world.get(id).await.secret.expose(), later.secret.expose());
 }
+
+#[tokio::test]
+async fn each_of_sixteen_rotations_can_be_repeated_whatever_came_after_it() {
+    let world = Fixture::new().await;
+    let id = world.webhook().await;
+    let rotate = async |number: u8| {
+        let key = Idempotency {
+            key: [number; 32],
+            ..KEY
+        };
+        let rotation = world.webhooks.rotate_secret(&Owner::Global, id, Some(key)).await;
+        let rotation = rotation.unwrap();
+        (rotation.secret.expose().to_owned(), rotation.previous_valid_until)
+    };
+    let mut first = Vec::new();
+    for number in 0..16 {
+        first.push(rotate(number).await);
+        world.clock.advance(Duration::from_secs(30));
+    }
+    for (number, expected) in (0..16).zip(&first) {
+        assert_eq!(&rotate(number).await, expected, "{number}");
+    }
+    assert_eq!(world.get(id).await.secret.expose(), first[15].0);
+    // One more, and the oldest is forgotten.
+    rotate(16).await;
+    assert_eq!(rotate(1).await, first[1]);
+    assert_ne!(rotate(0).await, first[0]);
+}
