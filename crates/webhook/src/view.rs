@@ -3,6 +3,7 @@
 use restante_model::webhook::{FilterConfig, WebhookTemplate};
 use restante_model::{DeliveryId, EventId, EventType, Timestamp, WebhookId};
 use restante_storage::{Activity, Switch};
+use serde_json::value::RawValue;
 
 use crate::{Owner, WebhookSecret};
 
@@ -48,8 +49,8 @@ pub struct TestOutcome {
     pub response_body: Option<String>,
     /// Set whenever it is no success.
     pub error: Option<String>,
-    /// What was sent, if anything was: the JSON, or a string if it is none.
-    pub payload_sent: Option<serde_json::Value>,
+    /// What was sent, if anything was: the JSON as it was sent, or a string if it is none.
+    pub payload_sent: Option<Box<RawValue>>,
 }
 
 /// A new secret.

@@ -5,7 +5,7 @@ use std::fmt;
 use restante_model::webhook::{BuiltInTemplate, FilterConfig, WebhookTemplate};
 use restante_model::{DeliveryId, EventId, EventType, InboxAddress, InboxHash, Timestamp, WebhookId};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A webhook.
 #[derive(Debug, Clone, Serialize)]
@@ -146,9 +146,9 @@ pub struct TestWebhookResponse {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was sent: a value if it was JSON, else its text.
+    /// What was sent: the JSON as it stood, else a string with the text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub payload_sent: Option<Value>,
+    pub payload_sent: Option<Box<RawValue>>,
 }
 
 /// A new secret.

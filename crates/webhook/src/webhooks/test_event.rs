@@ -1,6 +1,7 @@
 //! Sending a test to a webhook.
 
 use restante_model::WebhookId;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::{WebhookError, Webhooks};
 use crate::compiled::{Compiled, Posting};
@@ -58,7 +59,10 @@ impl TestOutcome {
     }
 }
 
-/// What was sent: a value if it is JSON, else its text.
-fn shown(body: &[u8]) -> serde_json::Value {
-    serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
+/// What was sent: the JSON as it stands, since it was signed like that, else a string with the text.
+fn shown(body: &[u8]) -> Box<RawValue> {
+    serde_json::from_slice(body).unwrap_or_else(|_| {
+        let text = String::from_utf8_lossy(body);
+        to_raw_value(&text).expect("a string is JSON")
+    })
 }
