@@ -109,7 +109,8 @@ fn read_value(rule: &mut Fields, operator: Option<FilterOperator>) -> Option<Str
     match rule.take("value") {
         Some(Value::String(value)) => at_most(rule, "value", value, VALUE_MAX),
         Some(_) => rule.wrong("value", "must be a string"),
-        None if operator == Some(FilterOperator::Exists) => None,
+        // Clients that read the rule again count on a value.
+        None if operator == Some(FilterOperator::Exists) => Some(String::new()),
         None => rule.wrong("value", "is required, except by the operator exists"),
     }
 }
@@ -173,7 +174,8 @@ mod tests {
         }
         let exists = json!({ "rules": [{ "field": "to.name", "operator": "exists", "caseSensitive": null }] });
         let (filter, errors) = read_all(exists);
-        assert_eq!((filter.unwrap().rules[0].value.as_ref(), errors), (None, Vec::new()));
+        assert_eq!(errors, [""; 0]);
+        assert_eq!(filter.unwrap().rules[0].value.as_deref(), Some(""));
     }
 
     #[test]
