@@ -53,6 +53,11 @@ impl Reservation {
         taken
     }
 
+    /// The bytes that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Gives back what exceeds `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.bytes.saturating_sub(bytes);

@@ -77,7 +77,7 @@ impl Inboxes {
         if !bytes.grow(needed) {
             return Err(DepositError::NoRoom);
         }
-        let emails = self.emails(&task);
+        let emails = self.emails(&task, &mut bytes)?;
         if task.deposit.sealed_copies() == 0 {
             bytes.shrink_to(
                 emails
@@ -94,7 +94,8 @@ impl Inboxes {
         Ok(Prepared { emails, task, memory })
     }
 
-    fn emails(&self, task: &Task) -> Vec<NewEmail> {
+    /// Makes the emails; events that come out larger than what was reserved for them take more.
+    fn emails(&self, task: &Task, bytes: &mut Reservation) -> Result<Vec<NewEmail>, DepositError> {
         let Deposit { raw, facts, recipients } = &task.deposit;
         let message = Message {
             raw,
@@ -102,14 +103,25 @@ impl Inboxes {
             rules: self.shared.events.as_ref().filter(|_| task.tells()),
             story: OnceCell::new(),
         };
-        let mut seen = HashSet::new();
+        let reserved = message.rules.map_or(0, |rules| rules.event_bytes(raw));
+        let (mut seen, mut emails) = (HashSet::new(), Vec::with_capacity(recipients.len()));
         let each = recipients.iter().zip(&task.ids);
-        each.filter(|(to, _)| seen.insert(to.inbox.key))
-            .map(|(to, id)| {
-                let is_heard = task.has_listener(to.inbox.key);
-                self.new_email(*id, to, facts, &message, is_heard)
-            })
-            .collect()
+        for (to, id) in each.filter(|(to, _)| seen.insert(to.inbox.key)) {
+            let is_heard = task.has_listener(to.inbox.key);
+            let email = self.new_email(*id, to, facts, &message, is_heard);
+            let more = email.event.as_ref().map_or(0, Bytes::len).saturating_sub(reserved);
+            // A single one has all that there is, if it needs it.
+            if !bytes.grow(more) && !task.is_single() {
+                let fits = bytes.bytes() + more <= self.shared.sealing.all();
+                return Err(if fits {
+                    DepositError::NoRoom
+                } else {
+                    DepositError::TooLarge
+                });
+            }
+            emails.push(email);
+        }
+        Ok(emails)
     }
 
     fn new_email(

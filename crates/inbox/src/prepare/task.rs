@@ -92,6 +92,11 @@ impl Task {
         }
     }
 
+    /// Whether it is sealed for one inbox at most, and told of to the webhooks of one at most.
+    pub(crate) fn is_single(&self) -> bool {
+        self.deposit.sealed_copies().max(self.events()) <= 1
+    }
+
     /// Memory that it takes beside the message: for each sealed copy two parts of up to one and a half times its size, and,
     /// until the last of them is written, what was decoded of it; what is read for events, and the events.
     pub(crate) fn needed_bytes(&self, all: usize, rules: Option<&EventRules>) -> usize {
@@ -108,11 +113,7 @@ impl Task {
         let reading = rules.map_or(0, |_| raw.saturating_mul(2));
         let needed = sealing.max(reading).saturating_add(events);
         // One that alone needs more than there is gets all of it: it must be possible to send it.
-        if copies.max(self.events()) <= 1 {
-            needed.min(all)
-        } else {
-            needed
-        }
+        if self.is_single() { needed.min(all) } else { needed }
     }
 }
 

@@ -320,3 +320,24 @@ async fn reading_for_webhooks_takes_memory_of_the_budget() {
     fixture.deposit(&all[..1], &larger).await;
     assert_eq!(fixture.all_told().await.len(), 3);
 }
+
+/// In JSON a control character takes six bytes: more than a message of its size usually needs.
+#[tokio::test]
+async fn events_take_the_memory_that_they_have() {
+    let fixture = Fixture::new();
+    let mut inboxes = Vec::new();
+    for number in 0..20 {
+        let address = format!("b{number}@restante.test");
+        inboxes.push(fixture.create(&address).await.unwrap());
+    }
+    let all: Vec<_> = inboxes.iter().collect();
+    fixture.hook(ARRIVALS).await;
+    let prepare = async |to: &[_], body: &str| {
+        let raw = format!("{MESSAGE}{}\r\n", body.repeat(5_000));
+        fixture.inboxes.prepare(fixture.message(to, &raw)).await
+    };
+    assert!(prepare(&all, "a").await.is_ok());
+    assert_eq!(prepare(&all, "\u{1}").await.unwrap_err(), DepositError::TooLarge);
+    assert!(prepare(&all[..2], "\u{1}").await.is_ok());
+    assert!(prepare(&all, "a").await.is_ok(), "what a refused one had is free again");
+}
