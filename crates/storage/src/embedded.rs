@@ -26,7 +26,7 @@
 //! Modules, in reading order: `record` and `frame` (the format), `log`, `scan`, `tail`, `manifest` and `segments` (the files), `rows`,
 //! `merge`, `index`, `queue_rows` and `view` (the index), `decide` and `apply` (from a call to records, from records to
 //! rows), `commit` (the thread), `ledger`, `relocate` and `compact` (compaction), `judge`, `replay`, `sweep`, `stamp`, `lock`, `marker` and
-//! `open` (the start), `cache`, `lists`, `read`, `read_webhooks` and `shared` (the readers), `leases`, `claim` and
+//! `open` (the start), `cache`, `lists`, `read`, `read_webhooks` and `shared` (the readers), `due`, `leases`, `claim` and
 //! `webhooks` (the queue), `verify`, `queue_items` and `tools` (for operators).
 
 mod apply;
@@ -35,6 +35,7 @@ mod claim;
 mod commit;
 mod compact;
 mod decide;
+mod due;
 mod frame;
 mod index;
 mod judge;
@@ -137,6 +138,7 @@ impl Embedded {
         let shared = Arc::new(Shared::new(
             config.path.clone(),
             opened.index,
+            opened.due,
             opened.ledger,
             opened.manifest,
         ));

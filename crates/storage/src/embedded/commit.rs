@@ -262,12 +262,14 @@ impl Committer {
             self.log.commit()?;
             let retired = std::mem::take(&mut group.retired);
             let live_changes = group.view.live_changes()?;
+            let due_changes = group.view.due_changes()?;
             self.shared.inboxes.retire(&retired, || {
                 let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
                 #[cfg(test)]
                 tests::faults::inject_index(&self.shared.dir)?;
                 group.view.write()
             })?;
+            self.shared.due.change(&due_changes);
             if self.shared.segments.ledger.commit(self.log.end(), &live_changes) {
                 self.compaction.hint();
             }
@@ -352,7 +354,8 @@ impl Committer {
         let segments = &self.shared.segments;
         let _kept = segments.keep_all();
         replay::replay(index, &segments.manifest)?;
-        segments.ledger.load(segments.dir(), index)
+        segments.ledger.load(segments.dir(), index)?;
+        Ok(self.shared.due.load(index)?)
     }
 
     /// Refuses what is queued; gives back how the store ends if that is among it.

@@ -10,13 +10,32 @@ use crate::Lease;
 
 /// The leases of a store.
 #[derive(Debug, Default)]
-pub(super) struct Leases(Mutex<Table>);
+pub(super) struct Leases {
+    table: Mutex<Table>,
+    claims: Mutex<()>,
+}
+
+/// The leases at the beginning of a claim.
+#[derive(Debug)]
+pub(super) struct Begun {
+    /// When deliveries were claimed first.
+    pub(super) opened_at: Timestamp,
+    /// When the next lease ends.
+    pub(super) next_end: Option<Timestamp>,
+    held: HashMap<WebhookId, Vec<About>>,
+}
+
+impl Begun {
+    /// Leases of a webhook.
+    pub(super) fn of(&self, webhook: WebhookId) -> &[About] {
+        self.held.get(&webhook).map(Vec::as_slice).unwrap_or_default()
+    }
+}
 
 /// See [`Leases`].
 #[derive(Debug, Default)]
-pub(super) struct Table {
+struct Table {
     held: HashMap<(WebhookId, About), Held>,
-    by_webhook: HashMap<WebhookId, usize>,
     last_token: u64,
     /// When deliveries were claimed first.
     opened_at: Option<Timestamp>,
@@ -32,8 +51,45 @@ struct Held {
 }
 
 impl Leases {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims go one after the other: what nobody holds when one begins, nobody else leases before that ends.
+    ///
+    /// The table stays free meanwhile: the committer asks it, and a claim reads the index.
+    pub(super) fn claim(&self) -> MutexGuard<'_, ()> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the leases that have ended, and says which there are.
+    pub(super) fn begin(&self, now: Timestamp) -> Begun {
+        let mut table = self.lock();
+        table.held.retain(|_, held| now < held.until);
+        let mut begun = Begun {
+            opened_at: table.open(now),
+            next_end: table.held.values().map(|held| held.until).min(),
+            held: HashMap::new(),
+        };
+        for (webhook, about) in table.held.keys() {
+            begun.held.entry(*webhook).or_default().push(*about);
+        }
+        begun
+    }
+
+    /// Leases a delivery that nobody holds.
+    pub(super) fn give(&self, webhook: WebhookId, about: About, attempts: u32, until: Timestamp) -> Lease {
+        let mut table = self.lock();
+        table.last_token += 1;
+        let token = table.last_token;
+        let held = Held { token, until, attempts };
+        table.held.insert((webhook, about), held);
+        Lease {
+            webhook,
+            event: about.event,
+            event_type: about.event_type,
+            token,
+        }
     }
 
     /// Ends leases that were not given anew.
@@ -42,7 +98,7 @@ impl Leases {
         for lease in leases {
             let id = id_of(lease);
             if table.held.get(&id).is_some_and(|held| held.token == lease.token) {
-                table.remove(id);
+                table.held.remove(&id);
             }
         }
     }
@@ -69,55 +125,11 @@ impl Leases {
 }
 
 impl Table {
-    /// Forgets the leases that have ended, and says when the first claim was.
-    pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
-        let ended: Vec<_> = self.held.iter().filter(|(_, held)| now >= held.until).collect();
-        let ended: Vec<_> = ended.into_iter().map(|(id, _)| *id).collect();
-        for id in ended {
-            self.remove(id);
-        }
-        *self.opened_at.get_or_insert(now)
-    }
-
-    /// Leases of a webhook.
-    pub(super) fn of(&self, webhook: WebhookId) -> usize {
-        self.by_webhook.get(&webhook).copied().unwrap_or_default()
-    }
-
-    pub(super) fn holds(&self, webhook: WebhookId, about: About) -> bool {
-        self.held.contains_key(&(webhook, about))
-    }
-
-    /// When the next lease ends.
-    pub(super) fn next_end(&self) -> Option<Timestamp> {
-        self.held.values().map(|held| held.until).min()
-    }
-
-    /// Leases a delivery that nobody holds.
-    pub(super) fn give(&mut self, webhook: WebhookId, about: About, attempts: u32, until: Timestamp) -> Lease {
-        self.last_token += 1;
-        let token = self.last_token;
-        let held = Held { token, until, attempts };
-        self.held.insert((webhook, about), held);
-        *self.by_webhook.entry(webhook).or_default() += 1;
-        Lease {
-            webhook,
-            event: about.event,
-            event_type: about.event_type,
-            token,
-        }
-    }
-
-    fn remove(&mut self, id: (WebhookId, About)) {
-        if self.held.remove(&id).is_none() {
-            return;
-        }
-        let left = self.by_webhook.get(&id.0).map_or(0, |count| count - 1);
-        if left == 0 {
-            self.by_webhook.remove(&id.0);
-        } else {
-            self.by_webhook.insert(id.0, left);
-        }
+    /// When deliveries were claimed first. A clock that was set back begins anew.
+    fn open(&mut self, now: Timestamp) -> Timestamp {
+        let opened_at = self.opened_at.map_or(now, |opened_at| opened_at.min(now));
+        self.opened_at = Some(opened_at);
+        opened_at
     }
 }
 
@@ -128,4 +140,47 @@ pub(super) fn id_of(lease: &Lease) -> (WebhookId, About) {
         event_type: lease.event_type,
     };
     (lease.webhook, about)
+}
+
+#[cfg(test)]
+mod tests {
+    use restante_model::EventType;
+
+    use super::*;
+
+    const ABOUT: About = About {
+        event: 1,
+        event_type: EventType::EmailReceived,
+    };
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_unix_ms(ms)
+    }
+
+    #[test]
+    fn the_committer_does_not_wait_for_a_claim_under_way() {
+        let (leases, webhook) = (Leases::default(), WebhookId::from_bytes([1; 16]));
+        let claim = leases.claim();
+        assert_eq!(leases.begin(at(5)).of(webhook), []);
+        let lease = leases.give(webhook, ABOUT, 2, at(9));
+        assert!(leases.is_held(webhook, ABOUT, at(8)));
+        assert!(leases.is_under_way(webhook, ABOUT, 2, at(8)));
+        assert_eq!(leases.attempts(&lease, at(8)), Some(2));
+        assert_eq!(leases.begin(at(8)).of(webhook), [ABOUT]);
+        leases.release(&[lease]);
+        drop(claim);
+        assert_eq!(leases.begin(at(8)).of(webhook), []);
+    }
+
+    #[test]
+    fn leases_end_with_their_time_and_a_clock_that_was_set_back_begins_anew() {
+        let (leases, webhook) = (Leases::default(), WebhookId::from_bytes([1; 16]));
+        leases.give(webhook, ABOUT, 0, at(9));
+        let begun = leases.begin(at(5));
+        assert_eq!((begun.opened_at, begun.next_end), (at(5), Some(at(9))));
+        assert_eq!(leases.begin(at(8)).opened_at, at(5));
+        assert_eq!(leases.begin(at(3)).opened_at, at(3));
+        let begun = leases.begin(at(9));
+        assert_eq!((begun.of(webhook), begun.next_end), (&[][..], None));
+    }
 }

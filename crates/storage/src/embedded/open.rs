@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use super::due::Due;
 use super::frame::FORMAT;
 use super::index::{Index, IndexError, Rows};
 use super::ledger::{Bound, Ledger};
@@ -185,6 +186,7 @@ pub(super) struct Opened {
     pub(super) index: Index,
     pub(super) index_dir: PathBuf,
     pub(super) log: Log,
+    pub(super) due: Due,
     pub(super) ledger: Ledger,
     pub(super) manifest: Manifest,
     pub(super) recovery: Recovery,
@@ -212,6 +214,8 @@ pub(super) fn open(config: &EmbeddedConfig, lock: File) -> Result<Opened, OpenEr
     manifest.note_synced(log.end()).map_err(usable)?;
     let ledger = Ledger::new(config.bound());
     ledger.load(&segments, &index).map_err(failed)?;
+    let due = Due::default();
+    due.load(&index).map_err(|error| failed(error.into()))?;
     let recovery = Recovery {
         created: stored.is_none(),
         rebuilt: rebuilt && stored.is_some(),
@@ -224,6 +228,7 @@ pub(super) fn open(config: &EmbeddedConfig, lock: File) -> Result<Opened, OpenEr
         index,
         index_dir,
         log,
+        due,
         ledger,
         manifest,
         recovery,
@@ -376,6 +381,7 @@ fn open_at(path: &Path, manifest: &Manifest, dir: &Path) -> Result<(Index, End),
     let end = replay(&index, manifest)?;
     // The rows that a start needs can be read: otherwise a damaged index would keep it from starting.
     Ledger::new(Bound::Double { slack: 0 }).load(manifest.dir(), &index)?;
+    Due::default().load(&index)?;
     Ok((index, end))
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::cache::InboxCache;
 use super::commit::Message;
 use super::decide::{OrphanRound, Round};
+use super::due::Due;
 use super::index::{Index, IndexError};
 use super::leases::Leases;
 use super::ledger::Ledger;
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     pub(super) round: Arc<Round>,
     /// How far webhooks of inboxes that are gone were looked at.
     pub(super) orphans: Arc<OrphanRound>,
+    /// When webhooks are due.
+    pub(super) due: Due,
     /// Who is at work on which delivery.
     pub(super) leases: Arc<Leases>,
     /// Held for writing while a group changes the index: a reader that holds it sees no change.
@@ -50,7 +53,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(dir: PathBuf, index: Index, ledger: Ledger, manifest: Manifest) -> Self {
+    pub(super) fn new(dir: PathBuf, index: Index, due: Due, ledger: Ledger, manifest: Manifest) -> Self {
         Self {
             segments: Segments::new(segments_dir(&dir), ledger, manifest),
             dir,
@@ -58,6 +61,7 @@ impl Shared {
             lists: ListCache::new(),
             round: Arc::new(Round::new()),
             orphans: Arc::default(),
+            due,
             leases: Arc::default(),
             gate: RwLock::new(()),
             index: RwLock::new(Some(Arc::new(index))),

@@ -1,5 +1,6 @@
 //! The backend as a whole: content, reopening, the end of the log, and trouble.
 
+mod clock;
 mod compaction;
 mod concurrent;
 mod damage;

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::due::{DueChange, due_of};
 use super::index::{Index, IndexError, Row, Rows, Slice};
 use super::ledger::Live;
 use super::merge::{Changes, Merge};
-use super::rows::{Meta, decode, encode, key};
+use super::rows::{Meta, decode, encode, key, queue_key};
 use serde::Serialize;
 
 /// Rows after which a group goes to the index, to bound the memory that it takes.
@@ -69,6 +70,16 @@ impl<'a> View<'a> {
             let queued = self.queued_in(segment)?.bytes;
             let bytes = value.as_ref().map_or(Ok(0), |value| decode(value))?;
             Ok(Live { segment, bytes, queued })
+        });
+        changed.collect()
+    }
+
+    /// The webhooks that are due at another time with the group.
+    pub(super) fn due_changes(&self) -> Result<Vec<DueChange>, IndexError> {
+        let changed = self.pending.range(key::all(queue_key::DUE)).map(|(name, value)| {
+            let (at, webhook) = due_of(name)?;
+            let is_due = value.is_some();
+            Ok(DueChange { at, webhook, is_due })
         });
         changed.collect()
     }

@@ -29,8 +29,6 @@ impl Operation for Dispatch {
     type Answer = bool;
 
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<bool>, IndexError> {
-        // The claims of readers begin where the first webhook is due.
-        view.front(key::all(queue_key::DUE), 1)?;
         let dispatched = view.meta.dispatched;
         let through = self.through.min(view.meta.last_queue);
         if through <= dispatched {

@@ -17,7 +17,7 @@ use crate::embedded::index::IndexError;
 use crate::embedded::leases::{Leases, id_of};
 use crate::embedded::queue_rows::QueueRows;
 use crate::embedded::record::{Head, Record, Standing, WebhookState};
-use crate::embedded::rows::{About, DeliveryRow, Front, Lane, Line, key, queue_key};
+use crate::embedded::rows::{About, DeliveryRow, Front, Lane, Line};
 use crate::embedded::view::View;
 use crate::{AttemptVerdict, LastAttempt, SettleRules, Settled, Settlement};
 
@@ -42,8 +42,6 @@ impl Operation for Settle {
     }
 
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Settled>, IndexError> {
-        // The claims of readers begin where the first webhook is due.
-        view.front(key::all(queue_key::DUE), 1)?;
         let mut settling = Settling {
             view,
             rules: self.rules,

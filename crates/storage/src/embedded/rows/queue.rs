@@ -295,10 +295,12 @@ impl QueueRow {
         }
     }
 
-    /// When its next delivery is due.
+    /// When its next delivery is due: a first attempt always is, whatever the clock said when it was queued.
     pub(in super::super) fn next_due(&self) -> Option<u64> {
-        let fronts = [self.first.front, self.retry.front];
-        fronts.into_iter().flatten().map(|front| front.at).min()
+        if self.first.front.is_some() {
+            return Some(0);
+        }
+        self.retry.front.map(|front| front.at)
     }
 }
 

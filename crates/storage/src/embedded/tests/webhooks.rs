@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use restante_model::{DeliveryId, EventId, WebhookId};
 
+use super::super::due::due_of;
 use super::super::queue_rows::QueueRows;
 use super::super::rows::{
     About, DeliveryRow, EventRow, Front, Lane, Line, QueueRow, ScopeRow, Slot, WebhookRow, decode, encode, key,
@@ -180,6 +181,8 @@ fn check(store: &Embedded) -> Result<(), TestCaseError> {
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     prop_assert_eq!(are, derived(&found));
+    let due = prefixed(&found, queue_key::DUE).map(|(name, _)| due_of(name).unwrap());
+    prop_assert_eq!(store.shared.due.all(), due.collect());
     let dispatched = index.meta().unwrap().dispatched;
     for (name, value) in prefixed(&found, queue_key::EVENTS) {
         let sequence = key::number_at(name, 0).unwrap();
