@@ -17,6 +17,7 @@ pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
     the_last_removals_are_told(&*open().await).await;
     no_webhook_outlives_its_inbox_for_long(&*open().await).await;
     many_end_in_bounded_steps(&*open().await).await;
+    a_round_over_those_that_wait_goes_on_with_later_calls(&*open().await).await;
 }
 
 async fn end(store: &dyn Store, inbox: &Inbox) {
@@ -139,4 +140,45 @@ async fn many_end_in_bounded_steps(store: &dyn Store) {
         assert!(!is_there(store, id).await);
     }
     assert_eq!(store.reap_webhooks(7, START).await.unwrap().rows, 0);
+}
+
+/// More than a call looks at.
+async fn a_round_over_those_that_wait_goes_on_with_later_calls(store: &dyn Store) {
+    let mut webhooks = Vec::new();
+    for n in 0..60 {
+        let inbox = create(store, &format!("inbox{n}")).await;
+        let mut own = Vec::new();
+        for _ in 0..5 {
+            own.push(subscribe(store, of(&inbox)).await);
+        }
+        queue(store, &inbox, 1, &own).await;
+        webhooks.extend(own);
+        end(store, &inbox).await;
+    }
+    while store.reap(100, START).await.unwrap().more {}
+    let last = pending(store).await.last().unwrap().sequence;
+    store.dispatch(last, Vec::new(), START).await.unwrap();
+    reap_all(store, START).await;
+    for _ in 0..3 {
+        let nothing = store.reap_webhooks(256, START).await.unwrap();
+        assert_eq!(
+            (nothing.rows, nothing.more),
+            (0, false),
+            "they wait, and nobody for them"
+        );
+    }
+    webhooks.sort_unstable();
+    for id in [webhooks[299], webhooks[0], webhooks[150]] {
+        let given = claim(store, 1000, START).await.deliveries;
+        let (done, others): (Vec<_>, Vec<_>) = given.into_iter().partition(|given| given.lease.webhook == id);
+        store.release(&others.iter().map(|given| given.lease).collect::<Vec<_>>());
+        settle(store, &done, AttemptVerdict::Succeeded, START).await;
+        for _ in 0..2 {
+            reap_all(store, START).await;
+        }
+        assert!(!is_there(store, id).await, "a round takes two calls");
+    }
+    for id in [1, 149, 298] {
+        assert!(is_there(store, webhooks[id]).await);
+    }
 }

@@ -18,8 +18,8 @@ use crate::{ORPHAN_LIFE, ReapedWebhooks, Switch, WebhookScope};
 /// Rows that one call removes, at most, whatever limit it is called with: each is several rows of one batch
 /// (see [`crate::embedded::view::BATCH_ROWS`]).
 const REAP_ROWS: usize = 128;
-/// Webhooks of inboxes that are gone that one call looks at.
-const ROUND_ORPHANS: usize = 128;
+/// Webhooks of inboxes that are gone that one call looks at: whoever is woken by each mail pays for it.
+const ROUND_ORPHANS: usize = 256;
 /// Events that are looked at for what an inbox that is gone still has to tell.
 const EVENTS: usize = 512;
 
@@ -144,6 +144,9 @@ impl Reaping<'_, '_> {
     }
 
     /// Goes on with the round over webhooks whose inbox is gone, and removes those that have nothing left to tell.
+    ///
+    /// Most of them wait for a retry, so that another call follows only what was removed: otherwise the round goes on
+    /// with the next call, whatever that is for.
     fn orphans(&mut self, round: &OrphanRound) -> Result<(), IndexError> {
         let mut next = round.lock();
         let from = next.take().unwrap_or_else(|| queue_key::ORPHANS.to_vec());
@@ -158,7 +161,6 @@ impl Reaping<'_, '_> {
         }
         if let (Some((name, _)), ROUND_ORPHANS) = (rows.last(), rows.len()) {
             *next = Some([name.as_ref(), &[0]].concat());
-            self.more = true;
         }
         Ok(())
     }
