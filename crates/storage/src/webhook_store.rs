@@ -149,5 +149,10 @@ pub trait WebhookStore: Send + Sync + fmt::Debug {
 
     /// Takes what another store gave, as it was there, in the order in which it was given. A delivery whose webhook or
     /// event is unknown is left out.
+    ///
+    /// [`WebhookStore::finish_restore`] is to follow the last of them.
     async fn restore_queue(&self, items: Vec<QueueItem>) -> Result<(), Unavailable>;
+
+    /// Forgets events whose deliveries were all left out: nothing would ever end them.
+    async fn finish_restore(&self) -> Result<(), Unavailable>;
 }

@@ -30,7 +30,7 @@ pub(super) fn told(inbox: &Inbox, name: &str) -> NewEmail {
 }
 
 /// Stores an email with its event and gives its id.
-pub(super) async fn tell(store: &dyn Store, inbox: &Inbox, name: &str) -> EmailId {
+pub(crate) async fn tell(store: &dyn Store, inbox: &Inbox, name: &str) -> EmailId {
     let new = told(inbox, name);
     let id = new.id;
     store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();

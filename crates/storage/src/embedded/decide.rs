@@ -25,6 +25,7 @@ use crate::{CreateError, NewInbox, Part};
 pub(super) use accept::Accept;
 pub(super) use dispatch::Dispatch;
 pub(super) use evict::{Evict, Round};
+pub(super) use forget::ForgetUnheard;
 use raise::Raising;
 pub(super) use reap::Reap;
 pub(super) use reap_webhooks::{OrphanRound, ReapWebhooks};

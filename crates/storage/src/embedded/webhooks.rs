@@ -154,4 +154,12 @@ impl WebhookStore for Embedded {
     async fn restore_queue(&self, items: Vec<QueueItem>) -> Result<(), Unavailable> {
         self.commit(RestoreQueue { items }).await
     }
+
+    async fn finish_restore(&self) -> Result<(), Unavailable> {
+        let mut next = Some(0);
+        while let Some(after) = next {
+            next = self.commit(decide::ForgetUnheard { after }).await?;
+        }
+        Ok(())
+    }
 }

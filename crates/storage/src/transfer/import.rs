@@ -159,6 +159,7 @@ impl<R: Read> Filling<'_, R> {
                 if !self.reader.is_at_end()? {
                     return Err(self.invalid("more after the end"));
                 }
+                self.store.finish_restore().await?;
                 Ok(false)
             }
         }

@@ -7,7 +7,9 @@ use restante_model::{EventType, Inbox, InboxMode, RemovalReason, WebhookId};
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, Writer};
 use super::*;
-use crate::conformance::webhooks::subscribe;
+use crate::conformance::events::tell;
+use crate::conformance::queue::{log, queue};
+use crate::conformance::webhooks::{of, subscribe};
 use crate::conformance::{START, after_ms, create, email, everything, plain_inbox, request};
 use crate::queue_item::{DeliveryItem, DeliveryItemState, EventItem, EventItemKind, WebhookItem};
 use crate::{
@@ -184,6 +186,33 @@ async fn webhooks_move_with_what_they_are_still_to_be_told() {
             .clone();
         assert_eq!(report, Some(Bytes::from_static(b"report")));
     }
+}
+
+/// Exported between the removal of a webhook and that of what it leaves.
+#[tokio::test]
+async fn no_event_moves_for_good_without_what_it_is_kept_for() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (from, to) = (open(&from), open(&to));
+    let inbox = create(&from, "bob").await;
+    let (gone, stays) = (
+        subscribe(&from, WebhookScope::Global).await,
+        subscribe(&from, of(&inbox)).await,
+    );
+    queue(&from, &inbox, 150, &[gone]).await;
+    let kept = queue(&from, &inbox, 1, &[gone, stays]).await;
+    queue(&from, &inbox, 150, &[gone]).await;
+    let pending = tell(&from, &inbox, "told later").await;
+    assert!(from.remove_webhook(gone, START).await.unwrap());
+    let (stream, totals) = exported(&from).await;
+    assert_eq!((totals.webhooks, totals.events), (1, 302));
+    assert_eq!(imported(&to, &stream).await.unwrap(), totals);
+    let mut left = Vec::new();
+    for sequence in 0..1000 {
+        left.extend(to.event(sequence).await.unwrap());
+    }
+    assert_eq!(left.len(), 2, "what a webhook waits for, and what is not dispatched");
+    assert_eq!((left[0].sequence, left[1].email), (kept[0].sequence, pending));
+    assert_eq!(log(&to, stays).await.len(), 1);
 }
 
 #[tokio::test]

@@ -4,11 +4,44 @@ use std::collections::BTreeMap;
 
 use restante_model::{EventType, WebhookId};
 
-use crate::embedded::index::IndexError;
+use super::{Decision, Operation, Room};
+use crate::embedded::index::{IndexError, Rows};
 use crate::embedded::queue_rows::QueueRows;
 use crate::embedded::record::Record;
-use crate::embedded::rows::About;
+use crate::embedded::rows::{About, key, queue_key};
 use crate::embedded::view::View;
+
+/// Events that a step of [`ForgetUnheard`] looks at.
+const EVENTS: usize = 128;
+
+/// Forgets dispatched events of which no delivery is kept: a step of [`crate::WebhookStore::finish_restore`], which says
+/// behind which event the next begins.
+pub(in super::super) struct ForgetUnheard {
+    pub(in super::super) after: u64,
+}
+
+impl Operation for ForgetUnheard {
+    type Answer = Option<u64>;
+
+    fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Option<u64>>, IndexError> {
+        let dispatched = view.meta.dispatched;
+        if self.after >= dispatched {
+            return Ok(Decision::nothing(None));
+        }
+        let keys = queue_key::event(self.after + 1)..queue_key::event(dispatched.saturating_add(1));
+        let rows = view.range(keys, EVENTS)?;
+        let (mut unheard, mut last) = (Vec::new(), None);
+        for (name, _) in &rows {
+            let event = key::number_at(name, 0).ok_or(IndexError::Missing)?;
+            if view.event_deliveries(event)? == 0 {
+                unheard.push(event);
+            }
+            last = Some(event);
+        }
+        let next = last.filter(|_| rows.len() == EVENTS);
+        Ok(Decision::write(Record::events_forgotten(&unheard), next))
+    }
+}
 
 /// Deliveries that a call forgets.
 #[derive(Debug, Default)]
