@@ -1,19 +1,19 @@
 //! A webhook's configuration, ready to be used: what the dispatcher and a test share.
 
-use restante_model::webhook::FilterRule;
-use restante_model::{ArrivalEvent, EventType, Timestamp};
+use restante_model::event::EventAuth;
+use restante_model::webhook::FilterConfig;
+use restante_model::{EventType, Timestamp};
 
 use crate::config::Config;
 use crate::filter::{matches_removals, requires_auth};
 use crate::signature::{Signable, sign};
-use crate::{Attempt, EventEnvelope, Filter, Rendered, TargetUrl, Template, WebhookPolicy};
+use crate::{Attempt, EventEnvelope, Rendered, TargetUrl, Template, WebhookPolicy};
 
-/// A configuration whose URL, filter and template were understood.
+/// A configuration whose URL and template were understood; its filter is made ready by who runs it.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     config: Config,
     url: TargetUrl,
-    filter: Option<Filter>,
     template: Template,
     is_auth_required: bool,
     is_told_removals: bool,
@@ -31,11 +31,9 @@ impl Compiled {
     /// Makes a configuration ready; the error is for the log of deliveries.
     pub(crate) fn new(config: Config, policy: &WebhookPolicy) -> Result<Self, String> {
         let url = TargetUrl::parse(&config.url, policy.allow_http).map_err(|why| format!("url {why}"))?;
-        let filter = config.filter.as_ref().map(Filter::compile).transpose();
         let template = Template::compile(config.template.as_ref()).map_err(|why| why.to_string())?;
         let default = policy.require_auth_default;
         Ok(Self {
-            filter: filter.map_err(|why| why.to_string())?,
             url,
             template,
             is_auth_required: requires_auth(config.filter.as_ref(), default),
@@ -51,12 +49,9 @@ impl Compiled {
             .filter(|event| self.config.events.contains(event))
     }
 
-    /// Whether an arrival passes its filter: the verdict is the same for both types of one arrival.
-    pub(crate) fn matches_arrival(&self, event: &ArrivalEvent) -> bool {
-        if self.is_auth_required && !event.auth.passed() {
-            return false;
-        }
-        self.filter.as_ref().is_none_or(|filter| filter.matches_arrival(event))
+    /// Whether an arrival with these results is what it asks for, whatever its rules say.
+    pub(crate) fn takes(&self, auth: EventAuth) -> bool {
+        !self.is_auth_required || auth.passed()
     }
 
     /// Whether it wants to be told of removals: not if it filters anything, since a removal says too little for it.
@@ -64,9 +59,9 @@ impl Compiled {
         self.config.events.contains(&EventType::EmailDeleted) && self.is_told_removals
     }
 
-    /// The rules of its filter.
-    pub(crate) fn rules(&self) -> &[FilterRule] {
-        self.config.filter.as_ref().map_or(&[], |filter| &filter.rules)
+    /// The rules that an arrival has to pass, if there are any.
+    pub(crate) fn rules(&self) -> Option<&FilterConfig> {
+        self.config.filter.as_ref().filter(|filter| !filter.rules.is_empty())
     }
 
     /// The first type that it is told of: what a test is sent as.

@@ -17,6 +17,7 @@ mod courier;
 mod lanes;
 mod recent;
 mod router;
+mod verdicts;
 
 use courier::Courier;
 use recent::Recent;

@@ -72,6 +72,12 @@ impl Filter {
         })
     }
 
+    /// How many regular expressions it has.
+    pub(crate) fn expressions(&self) -> usize {
+        let is_expression = |rule: &&Rule| matches!(rule.comparison, Comparison::Matches(_));
+        self.rules.iter().filter(is_expression).count()
+    }
+
     /// Whether an arrival is one that the rules ask for; no rules ask for everything.
     ///
     /// What `requireAuth` asks for is in [`requires_auth`] and `EventAuth::passed`.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use restante_model::webhook::FilterOperator;
 use restante_model::{ArrivalEvent, EmailId, EventId, EventType, WebhookId};
 use restante_storage::{Happening, ReadError, StoredEvent, Topics, Unavailable};
 
@@ -13,8 +12,7 @@ use crate::config::Config;
 use crate::payload::EventEnvelope;
 use crate::{WebhookPolicy, Webhooks};
 
-/// Memory for webhooks: about a thousand, or fewer if they have many regular expressions.
-const WEBHOOK_BYTES: u64 = 64 * 1024 * 1024;
+/// Webhooks that are kept ready: each takes its configuration, some tens of kilobytes at most.
 const WEBHOOK_ITEMS: usize = 1024;
 /// Memory for events, and about how many that is.
 const EVENT_BYTES: u64 = 8 * 1024 * 1024;
@@ -36,7 +34,7 @@ pub(super) struct OpenEvent {
 #[derive(Debug)]
 pub(super) struct Recent {
     webhooks: Webhooks,
-    ready: Cache<(WebhookId, u64), Arc<Ready>, ByRules>,
+    ready: Cache<(WebhookId, u64), Arc<Ready>>,
     events: Cache<u64, Arc<OpenEvent>, ByBytes>,
 }
 
@@ -44,7 +42,7 @@ impl Recent {
     pub(super) fn new(webhooks: &Webhooks) -> Self {
         Self {
             webhooks: webhooks.clone(),
-            ready: Cache::with_weighter(WEBHOOK_ITEMS, WEBHOOK_BYTES, ByRules),
+            ready: Cache::new(WEBHOOK_ITEMS),
             events: Cache::with_weighter(EVENT_ITEMS, EVENT_BYTES, ByBytes),
         }
     }
@@ -123,13 +121,18 @@ impl Recent {
 const UNREADABLE: &str = "the data of the event cannot be read";
 
 impl OpenEvent {
-    /// As what a webhook is told of it.
+    /// What it tells, if it is an arrival that can be read.
+    pub(super) fn arrival(&self) -> Option<&ArrivalEvent> {
+        self.data.as_ref().ok()?.as_ref()
+    }
+
+    /// As what a webhook is told of it, whose rules it passes or not.
     ///
     /// What cannot be read is told to all that may want it: the delivery then fails, visibly.
-    pub(super) fn wanted_by(&self, webhook: &Compiled) -> Vec<EventType> {
+    pub(super) fn wanted_by(&self, webhook: &Compiled, passes: bool) -> Vec<EventType> {
         let (arrival, removal) = match (&self.data, &self.stored.happening) {
             (_, Happening::Removed { .. }) => (false, webhook.matches_removal()),
-            (Ok(Some(event)), Happening::Arrived) => (webhook.matches_arrival(event), false),
+            (Ok(Some(event)), Happening::Arrived) => (passes && webhook.takes(event.auth), false),
             (Ok(None) | Err(_), Happening::Arrived) => (true, false),
         };
         let arrivals = webhook.arrival_types().filter(move |_| arrival);
@@ -185,19 +188,6 @@ impl OpenEvent {
             (Happening::Arrived, Ok(None)) => Err(UNREADABLE),
             (Happening::Arrived, Err(why)) => Err(why),
         }
-    }
-}
-
-#[derive(Debug, Clone)]
-struct ByRules;
-
-impl Weighter<(WebhookId, u64), Arc<Ready>> for ByRules {
-    fn weight(&self, _: &(WebhookId, u64), ready: &Arc<Ready>) -> u64 {
-        const PLAIN: u64 = 32 * 1024;
-        const EXPRESSION: u64 = 128 * 1024;
-        let rules = ready.as_ref().as_ref().map_or(&[][..], Compiled::rules);
-        let expressions = rules.iter().filter(|rule| rule.operator == FilterOperator::Regex);
-        PLAIN + EXPRESSION * expressions.count() as u64
     }
 }
 

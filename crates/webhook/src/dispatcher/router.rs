@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use restante_model::InboxKey;
@@ -10,6 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::recent::Recent;
+use super::verdicts::{Pair, Verdicts};
 use super::{LONGEST_SLEEP, PAUSE};
 use crate::Webhooks;
 
@@ -28,6 +30,7 @@ pub(super) struct Router<'a> {
     recent: &'a Recent,
     /// Told when deliveries were queued, or may be due for another reason.
     queued: &'a Notify,
+    verdicts: Verdicts,
 }
 
 /// The webhooks that hear of an inbox.
@@ -45,6 +48,7 @@ impl<'a> Router<'a> {
             webhooks,
             recent,
             queued,
+            verdicts: Verdicts::new(),
         }
     }
 
@@ -139,21 +143,20 @@ impl<'a> Router<'a> {
             }
         }
         let wanted = events.iter().filter(|event| !subscribers[&event.inbox].is_empty());
+        let mut pairs = Vec::new();
         for event in try_join_all(wanted.map(|event| self.recent.open(event))).await? {
             for webhook in &subscribers[&event.stored.inbox] {
                 let found = self.recent.of_revision(webhook.id, webhook.revision).await?;
-                let Some(ready) = found else { continue };
-                let wanted = match ready.as_ref() {
-                    Ok(ready) => event.wanted_by(ready),
-                    Err(_) => event.wanted_by_unusable(webhook.topics),
-                };
-                deliveries.extend(wanted.into_iter().map(|event_type| NewDelivery {
-                    webhook: webhook.id,
-                    event: event.stored.sequence,
-                    event_type,
-                    event_id: event.id(event_type),
+                pairs.extend(found.map(|ready| Pair {
+                    event: Arc::clone(&event),
+                    webhook: webhook.clone(),
+                    ready,
                 }));
             }
+        }
+        let verdicts = self.verdicts.judge(&pairs).await;
+        for (pair, passes) in pairs.iter().zip(verdicts) {
+            deliveries.extend(pair.deliveries(passes));
         }
         Ok(())
     }

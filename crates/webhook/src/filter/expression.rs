@@ -3,10 +3,13 @@
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 
-/// Bytes of a compiled expression, at most, and of what its automaton may remember while it runs.
+/// Bytes of a compiled expression, at most.
 ///
 /// Compiling is what costs, and so does a run that has to be in many states at once.
-const SIZE_MAX: usize = 1 << 20;
+const SIZE_MAX: usize = 256 * 1024;
+
+/// Bytes that its automaton may remember while it runs, at most.
+const MEMORY_MAX: usize = 128 * 1024;
 
 /// Why a text is not taken as a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +36,7 @@ pub(super) fn compile(pattern: &str, case_sensitive: bool) -> Result<Regex, Expr
     let compiled = RegexBuilder::new(pattern)
         .case_insensitive(!case_sensitive)
         .size_limit(SIZE_MAX)
-        .dfa_size_limit(SIZE_MAX)
+        .dfa_size_limit(MEMORY_MAX)
         .build();
     compiled.map_err(|error| match error {
         regex::Error::Syntax(text) => explain(pattern, case_sensitive, &text),

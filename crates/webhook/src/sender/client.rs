@@ -47,6 +47,8 @@ fn builder(config: &SenderConfig, tls: ClientConfig) -> ClientBuilder {
         // The deadline is the sender's; with this one, several addresses of a name share it.
         .connect_timeout(config.timeout)
         .pool_idle_timeout(LONGEST_IDLE)
+        // As the interface writes them, for receivers that take names to the letter.
+        .http1_title_case_headers()
         .user_agent(&config.user_agent)
 }
 

@@ -24,9 +24,7 @@ impl Webhooks {
         request: UpdateRequest,
     ) -> Result<WebhookView, WebhookError> {
         let stored = self.stored(owner, id).await?;
-        if let Some(url) = &request.url
-            && *url != self.config(id).await?.1.url
-        {
+        if let Some(url) = &request.url {
             self.check_url(url).await?;
         }
         check_filter(request.filter.value())?;
