@@ -6,7 +6,7 @@
 //!
 //! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
 //! all requests share), [`gate`] (what every request passes), `deadline`, [`router`], [`body`] and `fields` (reading
-//! bodies), `idempotency` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `emails`, [`stream`],
+//! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `emails`, [`stream`],
 //! `webhooks`, `answer` (making answers), then [`error`], [`key`], [`budget`], [`throttle`].
 
 mod answer;
@@ -23,6 +23,7 @@ mod info;
 mod io;
 pub mod key;
 mod linger;
+mod memo;
 pub mod query;
 pub mod router;
 pub mod server;

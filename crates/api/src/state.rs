@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::Budget;
 use crate::key::KeyDigest;
+use crate::memo::Memo;
 use crate::throttle::Throttle;
 
 /// Requests with a missing or wrong key that one address may send in a minute.
@@ -57,7 +58,9 @@ pub struct Api {
     pub(crate) places: Arc<Semaphore>,
     /// Places for streams.
     pub(crate) streams: Arc<Semaphore>,
-    /// Runs the streams.
+    /// What repeated requests are answered that the store does not remember.
+    pub(crate) memo: Memo,
+    /// Runs the streams, and what is to be remembered.
     pub(crate) tasks: TaskTracker,
     /// Ends the streams.
     pub(crate) stop: CancellationToken,
@@ -82,6 +85,7 @@ impl Api {
             streams: Arc::new(Semaphore::new(settings.max_streams)),
             throttle: settings.throttle.map(|(limit, window)| Throttle::new(limit, window)),
             settings,
+            memo: Memo::new(),
             tasks,
             stop,
             ready: AtomicBool::new(false),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
+use restante_webhook::TestOutcome;
 use restante_wire::webhook::{DeliveryCounts, WebhookCounts};
 use restante_wire::{
     RotateSecretResponse, ShownSecret, TemplateList, TestWebhookResponse, WebhookList, WebhookMetrics,
@@ -20,6 +21,7 @@ use crate::body::JsonObject;
 use crate::error::ApiError;
 use crate::fields::Fields;
 use crate::idempotency::idempotency;
+use crate::memo::Answered;
 use crate::query::Segments;
 use crate::state::Api;
 
@@ -111,21 +113,31 @@ pub(crate) async fn delete(
 pub(crate) async fn test(
     State(api): State<Arc<Api>>,
     Segments(path): Segments<WebhookPath>,
+    headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
-    body.finish()?;
+    let sent = body.finish()?;
+    let idempotency = idempotency(&headers, &sent)?;
     let (owner, id) = path.locate(&api).await?;
-    let tested = api.webhooks.test(&owner, id).await;
-    let outcome = tested.map_err(|error| path.refusal(error))?;
-    let shown = TestWebhookResponse {
+    let repeatable = idempotency.map(|idempotency| path.repeatable(idempotency, &owner, "test"));
+    let webhooks = api.webhooks.clone();
+    let work = async move {
+        let tested = webhooks.test(&owner, id).await;
+        let outcome = tested.map_err(|error| path.refusal(error))?;
+        Ok(Answered::json(StatusCode::OK, &shown_test(outcome)))
+    };
+    api.memo.once(&api.tasks, repeatable, work).await
+}
+
+fn shown_test(outcome: TestOutcome) -> TestWebhookResponse {
+    TestWebhookResponse {
         success: outcome.success,
         status_code: outcome.status_code,
         response_time: Some(outcome.response_time_ms),
         response_body: outcome.response_body,
         error: outcome.error,
         payload_sent: outcome.payload_sent,
-    };
-    Ok(answer::json(StatusCode::OK, &shown))
+    }
 }
 
 pub(crate) async fn rotate_secret(

@@ -145,6 +145,43 @@ fn a_repeated_creation_gets_the_first_webhook() {
 }
 
 #[test]
+fn a_repeated_test_and_a_repeated_redelivery_are_made_once() {
+    let receiver = Receiver::start();
+    let server = start(&[]);
+    server.create_plain(BOB);
+    for at in [GLOBAL, &webhooks_of(BOB)] {
+        let hook = Hook::new(&server, at, &receiver, &["email.received"]);
+        server.send_raw(BOB, "\r\n");
+        hook.after(&server, 1);
+        let before = receiver.requests().len();
+        let path = hook.at("test");
+        let first = post_once(&server, &path, "one", "").expect_status(200).body;
+        assert_eq!(post_once(&server, &path, "one", "").expect_status(200).body, first);
+        assert_eq!(receiver.requests().len(), before + 1);
+        let reused = post_once(&server, &path, "one", "{}");
+        assert_refused(&reused, 409, "Idempotency-Key was used with another request body");
+
+        let delivery = hook.deliveries(&server)[0]["id"].as_str().unwrap().to_owned();
+        let path = hook.at(&format!("deliveries/{delivery}/redeliver"));
+        let first = post_once(&server, &path, "one", "").expect_status(202).body;
+        hook.after(&server, 2);
+        assert_eq!(post_once(&server, &path, "one", "").expect_status(202).body, first);
+        post_once(&server, &path, "two", "").expect_status(202);
+        hook.after(&server, 3);
+        assert_eq!(receiver.requests().len(), before + 3);
+        server.delete(&hook.path).expect_status(204);
+        post_once(&server, &hook.at("test"), "other", "").expect_status(404);
+    }
+}
+
+#[test]
+fn a_rule_that_needs_no_value_shows_an_empty_one() {
+    let server = start(&[]);
+    let hook = Hook::create(&server, GLOBAL, &wanted(NOBODY, &["email.stored"], &everything()));
+    assert_eq!(hook.get(&server)["filter"]["rules"][0]["value"], "");
+}
+
+#[test]
 fn webhooks_survive_a_restart() {
     let server = start(&[]);
     server.create_plain(BOB);

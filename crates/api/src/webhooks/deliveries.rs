@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode};
 use restante_webhook::{DeliveriesRequest, DeliveryStatus, DeliveryView};
 use restante_wire::webhook::DeliveryWord;
 use restante_wire::{DeliveryList, DeliveryRecord, RedeliverAnswer};
@@ -13,6 +13,8 @@ use super::path::WebhookPath;
 use crate::answer;
 use crate::body::JsonObject;
 use crate::error::ApiError;
+use crate::idempotency::idempotency;
+use crate::memo::Answered;
 use crate::query::{Parameters, Segments};
 use crate::state::Api;
 
@@ -42,9 +44,11 @@ pub(crate) async fn list(
 pub(crate) async fn redeliver(
     State(api): State<Arc<Api>>,
     Segments(path): Segments<WebhookPath>,
+    headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
-    body.finish()?;
+    let sent = body.finish()?;
+    let idempotency = idempotency(&headers, &sent)?;
     let (owner, id) = path.locate(&api).await?;
     let Ok(delivery) = path.delivery.parse() else {
         // A webhook that there is not comes before what it has not.
@@ -52,9 +56,14 @@ pub(crate) async fn redeliver(
         found.map_err(|error| path.refusal(error))?;
         return Err(ApiError::NoDelivery(path.delivery));
     };
-    let queued = api.webhooks.redeliver(&owner, id, delivery).await;
-    queued.map_err(|error| path.refusal(error))?;
-    Ok(answer::json(StatusCode::ACCEPTED, &RedeliverAnswer { id: delivery }))
+    let repeatable = idempotency.map(|idempotency| path.repeatable(idempotency, &owner, "redeliver"));
+    let webhooks = api.webhooks.clone();
+    let work = async move {
+        let queued = webhooks.redeliver(&owner, id, delivery).await;
+        queued.map_err(|error| path.refusal(error))?;
+        Ok(Answered::json(StatusCode::ACCEPTED, &RedeliverAnswer { id: delivery }))
+    };
+    api.memo.once(&api.tasks, repeatable, work).await
 }
 
 fn record(view: DeliveryView) -> DeliveryRecord {

@@ -1,5 +1,7 @@
 //! Whose webhook a path means: that of an inbox if it names one, else a global one.
 
+use restante_envelope::digest::sha256;
+use restante_inbox::Idempotency;
 use restante_model::WebhookId;
 use restante_webhook::{Owner, WebhookError};
 use serde::Deserialize;
@@ -40,6 +42,20 @@ impl WebhookPath {
         let owner = self.owner(api).await?;
         let id = self.id.parse().map_err(|_| self.no_webhook())?;
         Ok((owner, id))
+    }
+
+    /// The key by which a request for this path is remembered: a key that clients choose is theirs on one path only.
+    pub(super) fn repeatable(&self, idempotency: Idempotency, owner: &Owner, operation: &str) -> Idempotency {
+        let inbox = match owner {
+            Owner::Global => String::new(),
+            Owner::Inbox(inbox) => inbox.address.to_string(),
+        };
+        // No part of a path contains a line break after it was understood.
+        let path = [inbox.as_str(), &self.id, &self.delivery, operation].join("\n");
+        Idempotency {
+            key: sha256(&[idempotency.key.as_slice(), path.as_bytes()].concat()),
+            ..idempotency
+        }
     }
 
     /// What a refusal means for a request of this path.
