@@ -102,7 +102,7 @@ fn answers_of_operations() {
         response_time: Some(12),
         response_body: Some("oops".into()),
         error: Some("HTTP 500".into()),
-        payload_sent: serde_json::from_str(r#"{ "id": "evt_test" }"#).unwrap(),
+        payload_sent: serde_json::from_str(r#"{"object":"event","id":1.0}"#).unwrap(),
     };
     assert_snapshot!("test_response", pretty(&test));
     let rotated = RotateSecretResponse {
