@@ -112,6 +112,10 @@ proptest! {
         config.segment_bytes = 32 * 1024;
         runtime().block_on(play(&acts, &config));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn compaction_changes_nothing(acts in proptest::collection::vec(act(churn()), 1..150), percent in 50..=100_u64) {

@@ -222,9 +222,9 @@ async fn a_queue_that_is_worked_off_gives_its_segments_back() {
             };
             store.update_webhook(update, START).await.unwrap();
         }
-        // Alone, an attempt succeeds.
-        for _ in 0..400 {
-            attempt(&store, 1, 0, START).await;
+        // The first three of a claim succeed.
+        for _ in 0..140 {
+            attempt(&store, 3, 0, START).await;
         }
         settled(&store).await;
         let live = store.usage().await.unwrap().live_bytes;
@@ -329,11 +329,11 @@ async fn verification_finds_a_queue_whole_and_names_what_the_index_lacks() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
     #[test]
     fn compaction_and_a_rebuild_change_nothing_of_a_queue(
-        acts in proptest::collection::vec(act(), 20..200),
+        acts in proptest::collection::vec(act(), 20..150),
         percent in 50..=100_u64,
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -342,7 +342,7 @@ proptest! {
 
     #[test]
     fn a_crash_of_compaction_changes_nothing_of_a_queue(
-        acts in proptest::collection::vec(act(), 20..150),
+        acts in proptest::collection::vec(act(), 20..120),
         percent in 50..=100_u64,
         point in proptest::sample::select(vec![
             CrashPoint::Moved,
