@@ -120,7 +120,7 @@ fn a_filter_is_shown_with_its_mode_and_each_case_sensitivity() {
             json!({ "rules": [{ "field": "to.name", "operator": "exists" }], "requireAuth": false }),
             json!({
                 "mode": "all",
-                "rules": [{ "field": "to.name", "operator": "exists", "caseSensitive": false }],
+                "rules": [{ "field": "to.name", "operator": "exists", "value": "", "caseSensitive": false }],
                 "requireAuth": false,
             }),
         ),

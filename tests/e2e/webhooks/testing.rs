@@ -31,7 +31,13 @@ fn a_test_shows_what_was_sent_and_what_came_back() {
             assert_eq!(request.header(name), Some(value.as_str()), "{name}");
         }
         super::deliveries::Signed::new(&request).assert_by(hook.secret());
-        assert_eq!(request.json(), answer.json()["payloadSent"]);
+        // Byte by byte: whoever looks into it may check the signature.
+        let sent = String::from_utf8(request.body.clone()).unwrap();
+        assert!(
+            answer.body.ends_with(&format!(r#""payloadSent":{sent}}}"#)),
+            "{}",
+            answer.body
+        );
     }
 }
 
