@@ -102,7 +102,7 @@ pub trait WebhookStore: Send + Sync + fmt::Debug {
 
     /// Every event up to and with `through` is dispatched: these deliveries of them are queued, due at once.
     ///
-    /// Webhooks that are gone or disabled by now are left out, and deliveries of events that were dispatched before.
+    /// Webhooks that are gone or disabled by now, or were made after the event, are left out, and deliveries of events that were dispatched before.
     /// Many events may take several steps, in their order, each of which is atomic: what was not dispatched is given by
     /// [`WebhookStore::events`] again, and repeating the call does the rest.
     async fn dispatch(&self, through: u64, deliveries: Vec<NewDelivery>, now: Timestamp) -> Result<(), Unavailable>;

@@ -18,6 +18,7 @@ pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
     dispatched_events_are_queued_once(&*open().await).await;
     an_event_goes_with_its_last_delivery(&*open().await).await;
     the_disabled_and_the_gone_are_left_out(&*open().await).await;
+    a_webhook_hears_of_nothing_from_before_it_was_made(&*open().await).await;
     much_is_dispatched_at_once(&*open().await).await;
     first_attempts_go_in_the_order_of_events(&*open().await).await;
     those_with_the_fewest_leases_go_first(&*open().await).await;
@@ -185,6 +186,29 @@ async fn the_disabled_and_the_gone_are_left_out(store: &dyn Store) {
         log(store, stays).await,
     ];
     assert_eq!(queued.map(|log| log.len()), [0, 0, 1]);
+}
+
+async fn a_webhook_hears_of_nothing_from_before_it_was_made(store: &dyn Store) {
+    let inbox = create(store, "inbox").await;
+    let first = subscribe(store, WebhookScope::Global).await;
+    tell(store, &inbox, "before").await;
+    let second = subscribe(store, WebhookScope::Global).await;
+    tell(store, &inbox, "behind").await;
+    let events = pending(store).await;
+    let pairs = events
+        .iter()
+        .flat_map(|event| [first, second].map(|id| delivery(id, event)));
+    store
+        .dispatch(events[1].sequence, pairs.collect(), START)
+        .await
+        .unwrap();
+    assert_eq!(log(store, first).await.len(), 2);
+    let heard: Vec<_> = log(store, second)
+        .await
+        .iter()
+        .map(|delivery| delivery.event_id)
+        .collect();
+    assert_eq!(heard, [delivery(second, &events[1]).event_id]);
 }
 
 async fn much_is_dispatched_at_once(store: &dyn Store) {

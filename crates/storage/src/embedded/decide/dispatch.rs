@@ -10,7 +10,7 @@ use crate::NewDelivery;
 use crate::embedded::index::{IndexError, Rows};
 use crate::embedded::queue_rows::QueueRows;
 use crate::embedded::record::{Head, QueuedHead, Record};
-use crate::embedded::rows::{key, queue_key};
+use crate::embedded::rows::{WebhookRow, key, queue_key};
 use crate::embedded::view::View;
 
 /// Events of one step.
@@ -54,7 +54,8 @@ impl Operation for Dispatch {
 struct Step<'a, 'v> {
     view: &'a View<'v>,
     by_event: BTreeMap<u64, Vec<NewDelivery>>,
-    is_served: HashMap<WebhookId, bool>,
+    /// The sequences of the webhooks that are sent something.
+    served: HashMap<WebhookId, Option<u64>>,
     queued: Vec<QueuedHead>,
     /// Events that nobody is told of.
     unheard: Vec<u64>,
@@ -70,7 +71,7 @@ impl<'a, 'v> Step<'a, 'v> {
         Self {
             view,
             by_event,
-            is_served: HashMap::new(),
+            served: HashMap::new(),
             queued: Vec::new(),
             unheard: Vec::new(),
         }
@@ -79,7 +80,7 @@ impl<'a, 'v> Step<'a, 'v> {
     fn event(&mut self, sequence: u64) -> Result<(), IndexError> {
         let mut seen: HashSet<(WebhookId, EventType)> = HashSet::new();
         for delivery in self.by_event.remove(&sequence).unwrap_or_default() {
-            if self.is_served(delivery.webhook)? && seen.insert((delivery.webhook, delivery.event_type)) {
+            if self.is_told(delivery.webhook, sequence)? && seen.insert((delivery.webhook, delivery.event_type)) {
                 self.queued.push(QueuedHead {
                     webhook: *delivery.webhook.as_bytes(),
                     event: sequence,
@@ -94,13 +95,16 @@ impl<'a, 'v> Step<'a, 'v> {
         Ok(())
     }
 
-    fn is_served(&mut self, webhook: WebhookId) -> Result<bool, IndexError> {
-        if let Some(known) = self.is_served.get(&webhook) {
-            return Ok(*known);
-        }
-        let is_served = self.view.webhook(webhook)?.is_some_and(|row| row.is_served());
-        self.is_served.insert(webhook, is_served);
-        Ok(is_served)
+    /// Whether a webhook is sent an event: it is enabled, and was there before.
+    fn is_told(&mut self, webhook: WebhookId, event: u64) -> Result<bool, IndexError> {
+        let created = match self.served.get(&webhook) {
+            Some(known) => *known,
+            None => {
+                let row = self.view.webhook(webhook)?.filter(WebhookRow::is_served);
+                *self.served.entry(webhook).or_insert(row.map(|row| row.sequence))
+            }
+        };
+        Ok(created.is_some_and(|created| created < event))
     }
 
     fn records(&self, through: u64, now: Timestamp) -> Vec<Record> {
