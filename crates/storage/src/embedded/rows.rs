@@ -55,7 +55,7 @@ use crate::Part;
 use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 6;
+pub(super) const ROWS_VERSION: u32 = 7;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
