@@ -97,12 +97,11 @@ impl<'a, 'v> Step<'a, 'v> {
 
     /// Whether a webhook is sent an event: it is enabled, and was there before.
     fn is_told(&mut self, webhook: WebhookId, event: u64) -> Result<bool, IndexError> {
-        let created = match self.served.get(&webhook) {
-            Some(known) => *known,
-            None => {
-                let row = self.view.webhook(webhook)?.filter(WebhookRow::is_served);
-                *self.served.entry(webhook).or_insert(row.map(|row| row.sequence))
-            }
+        let created = if let Some(known) = self.served.get(&webhook) {
+            *known
+        } else {
+            let row = self.view.webhook(webhook)?.filter(WebhookRow::is_served);
+            *self.served.entry(webhook).or_insert(row.map(|row| row.sequence))
         };
         Ok(created.is_some_and(|created| created < event))
     }
