@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Keeps webhooks out of networks that are not public, unless it is told not to.
 ///
 /// [`Guard::check`] answers a request; what counts is the check of each connection, which
-/// [`GuardedResolver`](crate::resolver::GuardedResolver) makes with the same guard.
+/// `GuardedResolver` makes with the same guard.
 #[derive(Debug, Clone)]
 pub struct Guard {
     allow_private: bool,
