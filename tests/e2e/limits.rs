@@ -208,8 +208,11 @@ fn nothing_is_read_before_there_is_memory_for_it() {
         assert_eq!(again.find(|status| *status != 503), Some(found), "{path}");
     }
     // A list shows what can be read: the metadata of the one email, but not its content.
-    assert_eq!(server.get(&paths[2]).json().as_array().unwrap().len(), 0);
-    assert_eq!(server.get(emails).json().as_array().unwrap().len(), 1);
+    for (path, count) in [(paths[2].as_str(), 0), (emails, 1)] {
+        let mut again = (0..10_000).map(|_| server.get(path));
+        let list = again.find(|answer| answer.status != 503).unwrap();
+        assert_eq!(list.json().as_array().unwrap().len(), count, "{path}");
+    }
 }
 
 /// Asks for an answer and takes no more of it than its first bytes.
