@@ -86,7 +86,9 @@ fn onlooker(wire: &[u8], replies: &[String]) -> (usize, usize) {
         let line = String::from_utf8_lossy(&rest[..end]).to_uppercase();
         rest = &rest[end + 2..];
         seen += 1;
-        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        // No command begins with a space.
+        let command = if line.starts_with(' ') { "" } else { line.as_str() };
+        let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
         if words == ["DATA"] && reply == "354" {
             let framed = [b"\r\n", rest].concat();
             let Some(end) = framed.windows(5).position(|window| window == b"\r\n.\r\n") else {
