@@ -5,22 +5,22 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use restante_wire::{CheckKey, Health};
+use restante_wire::{CheckKey, Health, HealthStatus};
 
 use crate::answer;
 use crate::state::Api;
 
 /// The process runs.
 pub(crate) async fn live() -> Response<Body> {
-    answer::json(StatusCode::OK, &Health { status: "ok" })
+    answer::json(StatusCode::OK, &Health { status: HealthStatus::Ok })
 }
 
 /// Mail is taken.
 pub(crate) async fn ready(State(api): State<Arc<Api>>) -> Response<Body> {
     if api.is_ready().await {
-        answer::json(StatusCode::OK, &Health { status: "ok" })
+        answer::json(StatusCode::OK, &Health { status: HealthStatus::Ok })
     } else {
-        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "error" })
+        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: HealthStatus::Error })
     }
 }
 

@@ -80,6 +80,19 @@ impl Algs<'static> {
     };
 }
 
+impl Algs<'_> {
+    /// The same names, kept by themselves.
+    pub fn into_owned(self) -> Algs<'static> {
+        let owned = |name: Cow<'_, str>| Cow::Owned(name.into_owned());
+        Algs {
+            kem: owned(self.kem),
+            sig: owned(self.sig),
+            aead: owned(self.aead),
+            kdf: owned(self.kdf),
+        }
+    }
+}
+
 impl Serialize for SealedPayload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("SealedPayload", 8)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Octets of a local part, at most (RFC 5321 section 4.5.3.1.1).
 pub const LOCAL_PART_MAX: usize = 64;
@@ -75,6 +75,12 @@ impl fmt::Display for Domain {
 impl Serialize for Domain {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Domain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
@@ -166,6 +172,12 @@ impl fmt::Display for InboxAddress {
 impl Serialize for InboxAddress {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for InboxAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse_exact(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 

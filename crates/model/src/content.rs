@@ -56,6 +56,7 @@ pub struct ParsedContent {
     /// Results of email authentication.
     pub auth_results: AuthResults,
     /// Reserved for extensions: an empty object.
+    #[serde(default)]
     pub metadata: BTreeMap<String, String>,
     /// The decoded subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,10 +65,13 @@ pub struct ParsedContent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Mailboxes of the To header.
+    #[serde(default)]
     pub to: Vec<String>,
     /// Mailboxes of the Cc header.
+    #[serde(default)]
     pub cc: Vec<String>,
     /// Mailboxes of the Reply-To header.
+    #[serde(default)]
     pub reply_to: Vec<String>,
     /// The Message-ID without angle brackets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,8 +83,10 @@ pub struct ParsedContent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
     /// The ids of the References header without angle brackets.
+    #[serde(default)]
     pub references: Vec<String>,
     /// What is wrong with the message, for a person.
+    #[serde(default)]
     pub defects: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
 //! The one error body.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The body of every error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorBody {
     /// The HTTP status.
@@ -15,7 +15,7 @@ pub struct ErrorBody {
 }
 
 /// One text, or several field errors at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Message {
     /// A plain string.

@@ -1,10 +1,10 @@
 //! Inboxes.
 
 use restante_model::{InboxAddress, InboxHash, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An inbox.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxResource {
     /// Where it takes mail.
@@ -23,7 +23,7 @@ pub struct InboxResource {
 }
 
 /// `GET /api/inboxes`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InboxList {
     /// Inboxes in the order of their hashes.
     pub inboxes: Vec<InboxResource>,
@@ -33,14 +33,14 @@ pub struct InboxList {
 }
 
 /// `DELETE /api/inboxes`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct DeletedCount {
     /// How many inboxes ended.
     pub deleted: usize,
 }
 
 /// `GET /api/inboxes/{email_address}/sync`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncResource {
     /// How many emails the inbox holds.

@@ -25,7 +25,7 @@ pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
 pub use restante_model::Base64;
-pub use server::{CheckKey, Health, ServerInfo};
+pub use server::{CheckKey, Health, HealthStatus, ServerInfo};
 pub use webhook::{
     DeliveryList, DeliveryRecord, RedeliverAnswer, RotateSecretResponse, ShownSecret, TemplateList,
     TestWebhookResponse, WebhookList, WebhookMetrics, WebhookResource,

@@ -2,29 +2,40 @@
 
 use restante_envelope::Algs;
 use restante_model::Domain;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// `GET /api/check-key`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CheckKey {
     /// Always `true`: a wrong key is a 401.
     pub ok: bool,
 }
 
 /// `GET /health/live` and `GET /health/ready`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Health {
-    /// `ok` or `error`.
-    pub status: &'static str,
+    /// Whether the server can do its work.
+    pub status: HealthStatus,
+}
+
+/// How the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HealthStatus {
+    /// It works.
+    Ok,
+    /// It does not: the answer is a 503.
+    Error,
 }
 
 /// `GET /api/server-info`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
     /// base64url ML-DSA-65 key that signs payloads.
     pub server_sig_pk: String,
     /// The algorithms of the payload.
+    #[serde(deserialize_with = "owned_algs")]
     pub algs: Algs<'static>,
     /// The context string of the encryption scheme.
     pub context: String,
@@ -42,4 +53,8 @@ pub struct ServerInfo {
     pub webhook_enabled: bool,
     /// Default of the webhook filter's `requireAuth`.
     pub webhook_require_auth_default: bool,
+}
+
+fn owned_algs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Algs<'static>, D::Error> {
+    Algs::deserialize(deserializer).map(Algs::into_owned)
 }

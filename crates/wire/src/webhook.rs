@@ -1,14 +1,16 @@
 //! Webhooks: the resource, what its operations answer, its metrics and its log of deliveries.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use restante_model::webhook::{BuiltInTemplate, FilterConfig, WebhookTemplate};
 use restante_model::{DeliveryId, EventId, EventType, InboxAddress, InboxHash, Timestamp, WebhookId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zeroize::Zeroizing;
 
 /// A webhook.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookResource {
     /// Its id.
@@ -59,7 +61,7 @@ pub struct WebhookResource {
 }
 
 /// Whose a webhook is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScopeWord {
     /// It hears of all inboxes.
@@ -69,7 +71,7 @@ pub enum ScopeWord {
 }
 
 /// What came of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttemptWord {
     /// The target took it.
@@ -79,7 +81,7 @@ pub enum AttemptWord {
 }
 
 /// Why a webhook is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DisabledWord {
     /// Somebody disabled it.
@@ -88,15 +90,20 @@ pub enum DisabledWord {
     Failures,
 }
 
-/// A secret that an answer shows: it is in JSON and nowhere else.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+/// A secret that an answer shows: it is in JSON and nowhere else, and wiped when dropped.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ShownSecret(String);
+pub struct ShownSecret(Zeroizing<String>);
 
 impl ShownSecret {
     /// Shows a secret.
     pub fn new(secret: impl Into<String>) -> Self {
-        Self(secret.into())
+        Self(Zeroizing::new(secret.into()))
+    }
+
+    /// The secret, `whsec_` and 44 characters.
+    pub fn expose(&self) -> &str {
+        &self.0
     }
 }
 
@@ -107,7 +114,7 @@ impl fmt::Debug for ShownSecret {
 }
 
 /// What became of the attempts of a webhook.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the names of the interface")]
 pub struct WebhookStats {
@@ -120,7 +127,7 @@ pub struct WebhookStats {
 }
 
 /// `GET /api/webhooks` and the same of an inbox.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WebhookList {
     /// The webhooks in the order of their creation.
     pub webhooks: Vec<WebhookResource>,
@@ -129,7 +136,7 @@ pub struct WebhookList {
 }
 
 /// What a test of a webhook came to.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestWebhookResponse {
     /// Whether the target answered with a 2xx.
@@ -152,7 +159,7 @@ pub struct TestWebhookResponse {
 }
 
 /// A new secret.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RotateSecretResponse {
     /// The webhook.
@@ -164,7 +171,7 @@ pub struct RotateSecretResponse {
 }
 
 /// `GET /api/webhooks/metrics`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct WebhookMetrics {
     /// How many webhooks there are.
     pub webhooks: WebhookCounts,
@@ -173,7 +180,7 @@ pub struct WebhookMetrics {
 }
 
 /// How many webhooks there are.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct WebhookCounts {
     /// Those that hear of all inboxes.
     pub global: u64,
@@ -186,7 +193,7 @@ pub struct WebhookCounts {
 }
 
 /// What became of attempts.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct DeliveryCounts {
     /// All of them.
     pub total: u64,
@@ -197,17 +204,17 @@ pub struct DeliveryCounts {
 }
 
 /// `GET /api/webhooks/templates`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TemplateList {
     /// The built-in templates.
     pub templates: Vec<TemplateName>,
 }
 
 /// One built-in template.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TemplateName {
     /// For people.
-    pub label: &'static str,
+    pub label: Cow<'static, str>,
     /// For requests.
     pub value: BuiltInTemplate,
 }
@@ -216,7 +223,7 @@ impl TemplateList {
     /// All of them, in the order of the interface.
     pub fn all() -> Self {
         let name = |value| TemplateName {
-            label: label(value),
+            label: label(value).into(),
             value,
         };
         Self {
@@ -238,7 +245,7 @@ fn label(template: BuiltInTemplate) -> &'static str {
 }
 
 /// What became of one event at one webhook.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryRecord {
     /// Its id, the same at every attempt.
@@ -275,7 +282,7 @@ pub struct DeliveryRecord {
 }
 
 /// How a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryWord {
     /// An attempt is still to come.
@@ -287,7 +294,7 @@ pub enum DeliveryWord {
 }
 
 /// The log of a webhook.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryList {
     /// Deliveries, the latest event first.
     pub deliveries: Vec<DeliveryRecord>,
@@ -297,7 +304,7 @@ pub struct DeliveryList {
 }
 
 /// A delivery that is queued once more.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct RedeliverAnswer {
     /// Which.
     pub id: DeliveryId,
