@@ -12,15 +12,30 @@ use crate::state::Api;
 
 /// The process runs.
 pub(crate) async fn live() -> Response<Body> {
-    answer::json(StatusCode::OK, &Health { status: HealthStatus::Ok })
+    answer::json(
+        StatusCode::OK,
+        &Health {
+            status: HealthStatus::Ok,
+        },
+    )
 }
 
 /// Mail is taken.
 pub(crate) async fn ready(State(api): State<Arc<Api>>) -> Response<Body> {
     if api.is_ready().await {
-        answer::json(StatusCode::OK, &Health { status: HealthStatus::Ok })
+        answer::json(
+            StatusCode::OK,
+            &Health {
+                status: HealthStatus::Ok,
+            },
+        )
     } else {
-        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: HealthStatus::Error })
+        answer::json(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &Health {
+                status: HealthStatus::Error,
+            },
+        )
     }
 }
 

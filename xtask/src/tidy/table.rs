@@ -87,6 +87,11 @@ pub(super) const ROWS: &[Row] = &[
         in_tests: &["crates/testkit", "crates/message", "crates/storage"],
     },
     Row {
+        folder: "crates/client",
+        may_use: &["crates/envelope", "crates/model", "crates/wire"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
         folder: "crates/testkit",
         may_use: &["crates/model"],
         in_tests: &[],
@@ -110,6 +115,11 @@ pub(super) const ROWS: &[Row] = &[
         in_tests: &["crates/testkit"],
     },
     Row {
+        folder: "bins/cli",
+        may_use: &["crates/client", "crates/message"],
+        in_tests: &["bins/server", "crates/testkit"],
+    },
+    Row {
         folder: "xtask",
         may_use: &["crates/testkit"],
         in_tests: &[],
@@ -117,7 +127,13 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         folder: "tests",
         may_use: &[],
-        in_tests: &["crates/envelope", "crates/model", "crates/testkit", "bins/server"],
+        in_tests: &[
+            "crates/envelope",
+            "crates/model",
+            "crates/client",
+            "crates/testkit",
+            "bins/server",
+        ],
     },
     Row {
         folder: "tests/fuzz/targets",
@@ -143,6 +159,10 @@ pub(super) struct Owned {
 /// Who alone may use which packages of others.
 pub(super) const OWNED: &[Owned] = &[
     Owned {
+        package: "anstream",
+        owners: &["bins/cli"],
+    },
+    Owned {
         package: "anyhow",
         owners: &["xtask"],
     },
@@ -160,11 +180,23 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "clap",
-        owners: &["bins/server", "xtask"],
+        owners: &["bins/server", "bins/cli", "xtask"],
+    },
+    Owned {
+        package: "clap_complete",
+        owners: &["bins/cli"],
+    },
+    Owned {
+        package: "comfy-table",
+        owners: &["bins/cli"],
     },
     Owned {
         package: "crc32fast",
         owners: &["crates/storage"],
+    },
+    Owned {
+        package: "etcetera",
+        owners: &["bins/cli"],
     },
     Owned {
         package: "fips203",
@@ -196,6 +228,14 @@ pub(super) const OWNED: &[Owned] = &[
         owners: &["crates/api"],
     },
     Owned {
+        package: "indicatif",
+        owners: &["bins/cli"],
+    },
+    Owned {
+        package: "lettre",
+        owners: &["bins/cli"],
+    },
+    Owned {
         package: "lsm-tree",
         owners: &["crates/storage"],
     },
@@ -221,21 +261,28 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "reqwest",
-        owners: &["crates/webhook"],
+        owners: &["crates/webhook", "crates/client"],
     },
     Owned {
         package: "rustix",
-        owners: &["crates/storage", "bins/server"],
+        // crates/client: whether the process of a discovery file runs; bins/cli: the lock of its keystore.
+        owners: &["crates/storage", "crates/client", "bins/server", "bins/cli"],
     },
     Owned {
         package: "rustls",
         // crates/auth, crates/webhook: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
-        // crates/webhook: the authorities that a sender trusts (record 0018).
-        owners: &["crates/tls", "crates/auth", "crates/webhook", "crates/testkit"],
+        // crates/webhook: the authorities that a sender trusts (record 0018); crates/client: those of the SDK.
+        owners: &[
+            "crates/tls",
+            "crates/auth",
+            "crates/webhook",
+            "crates/client",
+            "crates/testkit",
+        ],
     },
     Owned {
         package: "rustls-native-certs",
-        owners: &["crates/webhook"],
+        owners: &["crates/webhook", "crates/client"],
     },
     // Only tests compare with it (ADR 0001).
     Owned {
@@ -249,6 +296,10 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "tokio-rustls",
         owners: &["crates/tls"],
+    },
+    Owned {
+        package: "toml",
+        owners: &["bins/cli"],
     },
     Owned {
         package: "tower",
@@ -280,6 +331,17 @@ pub(super) const NEVER: &[(&str, &[&str])] = &[
             "crates/webhook",
         ],
     ),
+    // A client knows the interface, not how the server keeps it.
+    (
+        "crates/client",
+        &[
+            "crates/storage",
+            "crates/inbox",
+            "crates/webhook",
+            "crates/ingest",
+            "crates/api",
+        ],
+    ),
     // Vectors must not come from the code that they test.
     ("crates/testkit", &["crates/envelope"]),
 ];
@@ -297,4 +359,4 @@ pub(super) const PURE: &[&str] = &[
 pub(super) const IMPURE: &[&str] = &["tokio", "mio", "lsm-tree", "axum", "hyper", "reqwest", "ureq"];
 
 /// Folders that nobody depends on, tests of `tests` aside.
-pub(super) const TOPS: &[&str] = &["bins/server", "xtask", "tests", "tests/fuzz/targets"];
+pub(super) const TOPS: &[&str] = &["bins/server", "bins/cli", "xtask", "tests", "tests/fuzz/targets"];

@@ -1,0 +1,3 @@
+//! The `restante` command.
+
+fn main() {}

@@ -1,0 +1,233 @@
+//! One inbox: its emails.
+
+use std::sync::Arc;
+
+use restante_envelope::{DecapsulationKey, VerifyingKey};
+use restante_model::content::{Metadata, ParsedContent};
+use restante_model::{EmailId, InboxHash, Timestamp};
+use restante_wire::{InboxResource, SyncResource};
+use serde::de::DeserializeOwned;
+
+use crate::http::Call;
+use crate::reader::Reader;
+use crate::record::{EmailRecord, Part, RawRecord};
+use crate::routes::path;
+use crate::{Client, Email, EmailSummary, Error};
+
+/// An inbox that a client knows; clones are the same inbox.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    client: Client,
+    known: Arc<KnownInbox>,
+}
+
+/// What a client knows of an inbox.
+#[derive(Debug)]
+pub(crate) struct KnownInbox {
+    pub(crate) facts: InboxFacts,
+    pub(crate) keys: InboxKeys,
+}
+
+/// What is no secret.
+#[derive(Debug, Clone)]
+pub(crate) struct InboxFacts {
+    /// As the server spells it.
+    pub(crate) address: String,
+    /// Its name in streams and records.
+    pub(crate) hash: InboxHash,
+    /// From then on it is gone.
+    pub(crate) expires_at: Timestamp,
+    /// Whether its mail is checked; an export does not say.
+    pub(crate) email_auth: Option<bool>,
+}
+
+/// What opens the mail of an inbox. `Debug` shows no key.
+#[derive(Debug)]
+pub(crate) enum InboxKeys {
+    /// Nothing: the mail is plain.
+    Plain,
+    /// The inbox's own key, and the server key that was pinned at creation.
+    Encrypted {
+        key: DecapsulationKey,
+        pinned: VerifyingKey,
+    },
+}
+
+impl InboxFacts {
+    pub(crate) fn of(resource: &InboxResource) -> Self {
+        Self {
+            address: resource.email_address.to_string(),
+            hash: resource.inbox_hash,
+            expires_at: resource.expires_at,
+            email_auth: Some(resource.email_auth),
+        }
+    }
+}
+
+impl Inbox {
+    pub(crate) fn new(client: Client, known: Arc<KnownInbox>) -> Self {
+        Self { client, known }
+    }
+
+    /// Where it takes mail.
+    pub fn address(&self) -> &str {
+        &self.known.facts.address
+    }
+
+    /// Its name in streams and records.
+    pub fn hash(&self) -> InboxHash {
+        self.known.facts.hash
+    }
+
+    /// From then on it is gone.
+    pub fn expires_at(&self) -> Timestamp {
+        self.known.facts.expires_at
+    }
+
+    /// Whether its mail is sealed.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.known.keys, InboxKeys::Encrypted { .. })
+    }
+
+    /// Whether its mail is checked for SPF, DKIM, DMARC and reverse DNS; `None` for an imported one, whose export
+    /// does not say.
+    pub fn email_auth(&self) -> Option<bool> {
+        self.known.facts.email_auth
+    }
+
+    /// Its emails with their content, newest first.
+    pub async fn emails(&self) -> Result<Vec<Email>, Error> {
+        let records = self.list("true").await?;
+        self.open_all(&records, Self::open).await
+    }
+
+    /// Its emails without their content, newest first.
+    pub async fn summaries(&self) -> Result<Vec<EmailSummary>, Error> {
+        let records = self.list("false").await?;
+        self.open_all(&records, Self::summary).await
+    }
+
+    /// One email with its content.
+    ///
+    /// # Errors
+    /// [`Error::EmailNotFound`], [`Error::InboxNotFound`]; [`Error::SignatureVerification`] and [`Error::Decryption`]
+    /// for what was not sealed by this server for this inbox.
+    pub async fn email(&self, id: EmailId) -> Result<Email, Error> {
+        let record: EmailRecord = self.client.http().json(Call::get(self.email_path(id))).await?;
+        self.open(&record, self.reader().await?)
+    }
+
+    /// The message as the server received it (RFC 5322), after its trace header.
+    pub async fn source(&self, id: EmailId) -> Result<Vec<u8>, Error> {
+        let call = Call::get(format!("{}/raw", self.email_path(id)));
+        let record: RawRecord = self.client.http().json(call).await?;
+        let part = record.raw().ok_or_else(|| self.misses("raw"))?;
+        let reader = self.reader().await?;
+        let bytes = reader.read(&part)?;
+        match part {
+            Part::Plain(_) => Ok(bytes.to_vec()),
+            // The sealed text is base64 once more (decisions, section 5).
+            Part::Sealed(_) => decode_source(&bytes).ok_or_else(|| self.misses("a raw payload of base64")),
+        }
+    }
+
+    /// Marks an email as read.
+    pub async fn mark_read(&self, id: EmailId) -> Result<(), Error> {
+        let call = Call::patch(format!("{}/read", self.email_path(id)));
+        self.client.http().done(call).await
+    }
+
+    /// Deletes an email.
+    pub async fn delete_email(&self, id: EmailId) -> Result<(), Error> {
+        self.client.http().done(Call::delete(self.email_path(id))).await
+    }
+
+    /// How many emails there are, and a hash of their ids: equal hashes mean no change.
+    pub async fn sync_status(&self) -> Result<SyncResource, Error> {
+        let call = Call::get(path(["inboxes", self.address(), "sync"]));
+        self.client.http().json(call).await
+    }
+
+    /// Deletes the inbox and its mail.
+    pub async fn delete(&self) -> Result<(), Error> {
+        self.client.delete_inbox(self.address()).await
+    }
+
+    /// The client that this inbox belongs to.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn known(&self) -> &KnownInbox {
+        &self.known
+    }
+
+    /// What reads the documents of this inbox.
+    pub(crate) async fn reader(&self) -> Result<Reader<'_>, Error> {
+        Ok(match &self.known.keys {
+            InboxKeys::Plain => Reader::Plain,
+            keys @ InboxKeys::Encrypted { .. } => Reader::new(keys, self.client.profile().await?),
+        })
+    }
+
+    /// The summary of a record.
+    pub(crate) fn summary(&self, record: &EmailRecord, reader: Reader<'_>) -> Result<EmailSummary, Error> {
+        let metadata = record.metadata().ok_or_else(|| self.misses("metadata"))?;
+        Ok(EmailSummary {
+            id: record.id,
+            inbox_id: record.inbox_id,
+            received_at: record.received_at,
+            is_read: record.is_read,
+            metadata: self.metadata(&metadata, reader)?,
+        })
+    }
+
+    /// The metadata in a document.
+    pub(crate) fn metadata(&self, part: &Part<'_>, reader: Reader<'_>) -> Result<Metadata, Error> {
+        self.document(part, reader, "metadata that is JSON of the interface")
+    }
+
+    fn open(&self, record: &EmailRecord, reader: Reader<'_>) -> Result<Email, Error> {
+        let parsed = record.parsed().ok_or_else(|| self.misses("parsed"))?;
+        let content: ParsedContent = self.document(&parsed, reader, "parsed content that is JSON of the interface")?;
+        Ok(Email {
+            summary: self.summary(record, reader)?,
+            content,
+        })
+    }
+
+    async fn open_all<T>(
+        &self,
+        records: &[EmailRecord],
+        open: impl Fn(&Self, &EmailRecord, Reader<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let reader = self.reader().await?;
+        records.iter().map(|record| open(self, record, reader)).collect()
+    }
+
+    async fn list(&self, include_content: &str) -> Result<Vec<EmailRecord>, Error> {
+        let call = Call::get(path(["inboxes", self.address(), "emails"])).query("includeContent", include_content);
+        self.client.http().json(call).await
+    }
+
+    fn document<T: DeserializeOwned>(&self, part: &Part<'_>, reader: Reader<'_>, expected: &str) -> Result<T, Error> {
+        let bytes = reader.read(part)?;
+        serde_json::from_slice(&bytes).map_err(|_| self.misses(expected))
+    }
+
+    fn email_path(&self, id: EmailId) -> String {
+        path(["inboxes", self.address(), "emails", &id.to_string()])
+    }
+
+    fn misses(&self, what: &str) -> Error {
+        self.client.unexpected(
+            &format!("inboxes/{}/emails", self.address()),
+            &format!("an email has no {what}"),
+        )
+    }
+}
+
+fn decode_source(text: &[u8]) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).ok()
+}

@@ -1,0 +1,34 @@
+//! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
+//!
+//! Modules, in reading order: `client`, `builder`, `settings`, [`error`]; `http`, `routes`, `record`; `inbox`,
+//! `new_inbox`, `registry`, `reader`, `email`, `auth`; `matcher`.
+
+mod auth;
+mod builder;
+mod client;
+mod email;
+pub mod error;
+mod http;
+mod import;
+mod inbox;
+mod matcher;
+mod new_inbox;
+mod reader;
+mod record;
+mod registry;
+mod routes;
+mod settings;
+
+pub use auth::AuthSummary;
+pub use builder::ClientBuilder;
+pub use client::Client;
+pub use email::{Email, EmailSummary};
+pub use error::{ApiError, Error, SignatureError};
+pub use import::ImportError;
+pub use inbox::Inbox;
+pub use matcher::EmailMatcher;
+pub use new_inbox::{Encryption, NewInbox};
+pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
+
+pub use restante_model::{AttachmentData, AuthResults, EmailId, InboxHash, ParsedContent, Timestamp};
+pub use restante_wire::{Health, InboxResource, ServerInfo, SyncResource};
