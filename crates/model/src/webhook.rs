@@ -45,6 +45,21 @@ pub struct FilterRule {
     pub case_sensitive: bool,
 }
 
+impl FilterRule {
+    /// The fields that a rule may look at, besides those of headers.
+    pub const FIELDS: [&str; 7] = [
+        "subject",
+        "from.address",
+        "from.name",
+        "to.address",
+        "to.name",
+        "body.text",
+        "body.html",
+    ];
+    /// What the name of a header follows.
+    pub const HEADER_FIELD: &str = "header.";
+}
+
 /// How a rule compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,6 +72,37 @@ pub enum FilterOperator {
     Domain,
     Regex,
     Exists,
+}
+
+impl FilterOperator {
+    /// All of them, in the order of the interface.
+    pub const ALL: [Self; 7] = [
+        Self::Equals,
+        Self::Contains,
+        Self::StartsWith,
+        Self::EndsWith,
+        Self::Domain,
+        Self::Regex,
+        Self::Exists,
+    ];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equals => "equals",
+            Self::Contains => "contains",
+            Self::StartsWith => "starts_with",
+            Self::EndsWith => "ends_with",
+            Self::Domain => "domain",
+            Self::Regex => "regex",
+            Self::Exists => "exists",
+        }
+    }
+
+    /// The operator that a word of the wire names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operator| operator.as_str() == word)
+    }
 }
 
 /// What a webhook is sent.
@@ -150,6 +196,15 @@ mod tests {
             assert_eq!(serde_json::to_string(&template).unwrap(), json);
         }
         assert!(serde_json::from_str::<WebhookTemplate>(r#"{"type":"slack"}"#).is_err());
+    }
+
+    #[test]
+    fn operators_are_the_words_of_the_wire() {
+        for operator in FilterOperator::ALL {
+            assert_eq!(serde_json::to_value(operator).unwrap(), operator.as_str());
+            assert_eq!(FilterOperator::parse(operator.as_str()), Some(operator));
+        }
+        assert_eq!(FilterOperator::parse("Equals"), None);
     }
 
     #[test]

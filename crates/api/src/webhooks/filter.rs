@@ -11,28 +11,6 @@ const RULES_MAX: usize = 10;
 /// Characters of a rule's value, at most.
 const VALUE_MAX: usize = 1000;
 
-/// The fields that a rule may look at, besides headers.
-const FIELDS: [&str; 7] = [
-    "subject",
-    "from.address",
-    "from.name",
-    "to.address",
-    "to.name",
-    "body.text",
-    "body.html",
-];
-const HEADER: &str = "header.";
-
-const OPERATORS: [(&str, FilterOperator); 7] = [
-    ("equals", FilterOperator::Equals),
-    ("contains", FilterOperator::Contains),
-    ("starts_with", FilterOperator::StartsWith),
-    ("ends_with", FilterOperator::EndsWith),
-    ("domain", FilterOperator::Domain),
-    ("regex", FilterOperator::Regex),
-    ("exists", FilterOperator::Exists),
-];
-
 /// Reads a filter; what is wrong with it is noted in `fields`, which it was taken from.
 pub(super) fn read(fields: &mut Fields, value: Value) -> Option<FilterConfig> {
     let Value::Object(object) = value else {
@@ -85,13 +63,13 @@ fn read_rule(rule: &mut Fields) -> Option<FilterRule> {
         if is_field(&field) {
             return Some(field);
         }
-        let all = FIELDS.join(", ");
-        rule.wrong("field", &format!("must be one of {all}, {HEADER}<Name>"))
+        let all = FilterRule::FIELDS.join(", ");
+        let header = FilterRule::HEADER_FIELD;
+        rule.wrong("field", &format!("must be one of {all}, {header}<Name>"))
     });
     let operator = required(rule, "operator").and_then(|word| {
-        let known = OPERATORS.iter().find(|(known, _)| *known == word);
-        known.map(|(_, operator)| *operator).or_else(|| {
-            let all = OPERATORS.map(|(word, _)| word).join(", ");
+        FilterOperator::parse(&word).or_else(|| {
+            let all = FilterOperator::ALL.map(FilterOperator::as_str).join(", ");
             rule.wrong("operator", &format!("must be one of {all}"))
         })
     });
@@ -124,7 +102,8 @@ fn required(rule: &mut Fields, name: &str) -> Option<String> {
 }
 
 fn is_field(field: &str) -> bool {
-    FIELDS.contains(&field) || field.strip_prefix(HEADER).is_some_and(|name| !name.is_empty())
+    let header = field.strip_prefix(FilterRule::HEADER_FIELD);
+    FilterRule::FIELDS.contains(&field) || header.is_some_and(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -145,8 +124,9 @@ mod tests {
 
     #[test]
     fn every_field_and_operator_is_read() {
-        for field in FIELDS.into_iter().chain(["header.X-My", "header.a"]) {
-            for (word, operator) in OPERATORS {
+        for field in FilterRule::FIELDS.into_iter().chain(["header.X-My", "header.a"]) {
+            for operator in FilterOperator::ALL {
+                let word = operator.as_str();
                 let (filter, errors) = read_all(json!({ "rules": [rule(field, word, "x")] }));
                 assert_eq!(errors, [""; 0], "{field} {word}");
                 let expected = FilterRule {

@@ -1,13 +1,12 @@
 //! The fields that rules look at.
 
 use restante_model::ArrivalEvent;
+use restante_model::webhook::FilterRule;
 
 use crate::payload::cut_bytes;
 
 /// Bytes of a body that rules see; less where a character would be cut.
 const BODY_BYTES: usize = 5_120;
-
-const HEADER_PREFIX: &str = "header.";
 
 /// What a rule looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(super) enum Field {
 impl Field {
     /// The field of a name; only the name of a header may be in any case.
     pub(super) fn parse(name: &str) -> Option<Self> {
-        if let Some(header) = name.strip_prefix(HEADER_PREFIX) {
+        if let Some(header) = name.strip_prefix(FilterRule::HEADER_FIELD) {
             return (!header.is_empty()).then(|| Self::Header(header.to_ascii_lowercase()));
         }
         match name {

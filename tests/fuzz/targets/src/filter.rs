@@ -13,27 +13,6 @@ use crate::{event, head};
 /// Bytes of the head.
 pub(crate) const HEAD: usize = 3;
 
-const FIELDS: [&str; 8] = [
-    "subject",
-    "from.address",
-    "from.name",
-    "to.address",
-    "to.name",
-    "body.text",
-    "body.html",
-    "header.X-Fuzz",
-];
-
-const OPERATORS: [FilterOperator; 7] = [
-    FilterOperator::Equals,
-    FilterOperator::Contains,
-    FilterOperator::StartsWith,
-    FilterOperator::EndsWith,
-    FilterOperator::Domain,
-    FilterOperator::Regex,
-    FilterOperator::Exists,
-];
-
 /// Runs a rule over a text, alone and with itself in both modes, and any JSON that is a filter.
 ///
 /// # Panics
@@ -43,10 +22,14 @@ const OPERATORS: [FilterOperator; 7] = [
 pub fn run(input: &[u8]) {
     let (head, rest) = head::split::<HEAD>(input);
     let (value, text) = event::halves(rest);
-    let field = FIELDS[usize::from(head[0]) % FIELDS.len()];
+    let fields = FilterRule::FIELDS;
+    // Beyond the last of them: a header.
+    let field = fields
+        .get(usize::from(head[0]) % (fields.len() + 1))
+        .unwrap_or(&"header.X-Fuzz");
     let rule = FilterRule {
-        field: field.to_owned(),
-        operator: OPERATORS[usize::from(head[1]) % OPERATORS.len()],
+        field: (*field).to_owned(),
+        operator: FilterOperator::ALL[usize::from(head[1]) % FilterOperator::ALL.len()],
         value: Some(value.clone()),
         case_sensitive: head[2] % 2 == 1,
     };

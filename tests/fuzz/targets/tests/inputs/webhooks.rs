@@ -1,28 +1,9 @@
 //! Seeds of filters and templates: the scenarios of `tests/vectors`.
 
+use restante_model::webhook::{FilterOperator, FilterRule};
 use serde_json::Value;
 
 use super::{Inputs, files, numbered, read};
-
-/// The fields and operators in the order of the heads.
-const FIELDS: [&str; 7] = [
-    "subject",
-    "from.address",
-    "from.name",
-    "to.address",
-    "to.name",
-    "body.text",
-    "body.html",
-];
-const OPERATORS: [&str; 7] = [
-    "equals",
-    "contains",
-    "starts_with",
-    "ends_with",
-    "domain",
-    "regex",
-    "exists",
-];
 
 fn scenarios(folder: &str) -> Vec<Value> {
     let paths = files(&format!("vectors/{folder}"));
@@ -52,8 +33,8 @@ fn head(rule: &Value) -> [u8; 3] {
         u8::try_from(place).expect("a short list")
     };
     [
-        place(&FIELDS, &rule["field"]),
-        place(&OPERATORS, &rule["operator"]),
+        place(&FilterRule::FIELDS, &rule["field"]),
+        place(&FilterOperator::ALL.map(FilterOperator::as_str), &rule["operator"]),
         u8::from(rule["caseSensitive"] == true),
     ]
 }
