@@ -1,38 +1,18 @@
-//! The discovery file: by it the command line finds a server that runs on this machine.
+//! Writes the discovery file, by which clients find a server that runs on this machine.
 //!
 //! Source: decisions, section 10.
 
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use restante_envelope::{base64url, digest};
+use restante_wire::Discovery;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use serde::{Deserialize, Serialize};
 
 use crate::startup::Running;
-
-/// What the file says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Discovery {
-    /// Base URL of the API.
-    pub url: String,
-    /// Address of the SMTP listener, `host:port`; absent when it is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smtp: Option<String>,
-    /// Address of the SMTP listener that begins with TLS; absent when it is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smtp_tls: Option<String>,
-    /// Absolute path of the file that holds the API key; absent when the key was set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_key_file: Option<PathBuf>,
-    /// The server's process.
-    pub pid: u32,
-}
 
 /// Why there is no discovery file: worth a warning, never the end of a start.
 #[derive(Debug, thiserror::Error)]
@@ -55,17 +35,6 @@ pub enum DiscoveryError {
     },
 }
 
-/// Where the file belongs: `restante/server.json` in the user's runtime directory, else in the state directory.
-///
-/// `variable` looks up the environment. Relative paths in it are ignored (XDG Base Directory Specification).
-pub fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = directory("XDG_RUNTIME_DIR")
-        .or_else(|| directory("XDG_STATE_HOME"))
-        .or_else(|| Some(directory("HOME")?.join(".local/state")))?;
-    Some(base.join("restante/server.json"))
-}
-
 /// The discovery file of this server; dropping it removes the file, if it still is this server's.
 #[derive(Debug)]
 pub struct DiscoveryFile {
@@ -73,17 +42,15 @@ pub struct DiscoveryFile {
     content: Vec<u8>,
 }
 
-impl Discovery {
-    /// What there is to say of a running server.
-    pub fn of(running: &Running, pid: u32) -> Self {
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
-        Self {
-            url: running.url(),
-            smtp: running.smtp_address().map(|address| address.to_string()),
-            smtp_tls: running.smtp_tls_address().map(|address| address.to_string()),
-            api_key_file: running.api_key.file().map(absolute),
-            pid,
-        }
+/// What there is to say of a running server.
+pub fn describe(running: &Running, pid: u32) -> Discovery {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+    Discovery {
+        url: running.url(),
+        smtp: running.smtp_address().map(|address| address.to_string()),
+        smtp_tls: running.smtp_tls_address().map(|address| address.to_string()),
+        api_key_file: running.api_key.file().map(absolute),
+        pid,
     }
 }
 
@@ -166,39 +133,6 @@ mod tests {
         let mut child = Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         child.id()
-    }
-
-    #[test]
-    fn the_runtime_directory_comes_before_the_state_directory() {
-        for (variables, expected) in [
-            (
-                vec![
-                    ("XDG_RUNTIME_DIR", "/run/user/1"),
-                    ("XDG_STATE_HOME", "/state"),
-                    ("HOME", "/home/u"),
-                ],
-                Some("/run/user/1/restante/server.json"),
-            ),
-            (
-                vec![
-                    ("XDG_RUNTIME_DIR", "run"),
-                    ("XDG_STATE_HOME", "/state"),
-                    ("HOME", "/home/u"),
-                ],
-                Some("/state/restante/server.json"),
-            ),
-            (
-                vec![("XDG_RUNTIME_DIR", ""), ("HOME", "/home/u")],
-                Some("/home/u/.local/state/restante/server.json"),
-            ),
-            (vec![], None),
-        ] {
-            let variable = |name: &str| {
-                let found = variables.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| OsString::from(value))
-            };
-            assert_eq!(path(variable), expected.map(PathBuf::from), "{variables:?}");
-        }
     }
 
     #[test]
@@ -285,7 +219,7 @@ mod tests {
             https: Some("[::]:8443".parse().unwrap()),
             authority: None,
         };
-        let told = Discovery::of(&running, 7);
+        let told = describe(&running, 7);
         assert_eq!(
             (told.url.as_str(), told.smtp.as_deref()),
             ("http://[::1]:8080", Some("127.0.0.1:2525"))

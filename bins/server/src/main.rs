@@ -11,7 +11,7 @@ use std::time::Duration;
 use restante_model::SystemClock;
 use restante_server::settings::{self, Invocation, LogSettings, Machine};
 use restante_server::store_command::{self, Surroundings};
-use restante_server::{Secrets, Settings, StartError, data_directory, discovery, limits, logs, panics, run};
+use restante_server::{Secrets, Settings, StartError, data_directory, limits, logs, panics, run};
 use tokio::runtime::Builder;
 use tracing::Level;
 
@@ -45,7 +45,7 @@ fn start() -> Result<ExitCode, StartError> {
             let variable = |name: &str| environment.get(OsStr::new(name)).cloned();
             logs::start(settings.log, variable("NO_COLOR").as_deref());
             panics::log_places_only();
-            serve(*settings, discovery::path(variable)).map(|()| ExitCode::SUCCESS)
+            serve(*settings, restante_wire::discovery::path(variable)).map(|()| ExitCode::SUCCESS)
         }
         Invocation::Store(command, settings) => {
             let level = settings.log.level.min(Level::WARN);

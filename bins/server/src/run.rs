@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::StartError;
 use crate::compose::RunningServer;
-use crate::discovery::{Discovery, DiscoveryFile};
+use crate::discovery::{self, DiscoveryFile};
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::startup::Running;
@@ -64,7 +64,7 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
 
 /// Writes the discovery file; it is removed when what this gives back is dropped.
 fn announce(path: PathBuf, running: &Running) -> Option<DiscoveryFile> {
-    let written = DiscoveryFile::write(path, &Discovery::of(running, std::process::id()));
+    let written = DiscoveryFile::write(path, &discovery::describe(running, std::process::id()));
     written
         .inspect_err(|error| tracing::warn!(target: "restante", "{error}"))
         .ok()

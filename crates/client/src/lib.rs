@@ -1,6 +1,6 @@
 //! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
 //!
-//! Modules, in reading order: `client`, `builder`, `settings`, [`error`]; `http`, `routes`, `record`; `inbox`,
+//! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
 //! `new_inbox`, `registry`, `reader`, `email`, `auth`; `matcher`.
 
 mod auth;
@@ -11,6 +11,7 @@ pub mod error;
 mod http;
 mod import;
 mod inbox;
+mod local;
 mod matcher;
 mod new_inbox;
 mod reader;
@@ -26,9 +27,12 @@ pub use email::{Email, EmailSummary};
 pub use error::{ApiError, Error, SignatureError};
 pub use import::ImportError;
 pub use inbox::Inbox;
+pub use local::LocalServer;
 pub use matcher::EmailMatcher;
 pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
 
-pub use restante_model::{AttachmentData, AuthResults, EmailId, InboxHash, ParsedContent, Timestamp};
+pub use restante_model::{
+    AttachmentData, AuthResults, Clock, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
+};
 pub use restante_wire::{Health, InboxResource, ServerInfo, SyncResource};

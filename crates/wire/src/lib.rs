@@ -13,14 +13,16 @@
 //! );
 //! ```
 //!
-//! Modules: [`server`], [`inbox`], [`email`], [`webhook`], [`error`].
+//! Modules: [`server`], [`inbox`], [`email`], [`webhook`], [`error`]; [`discovery`].
 
+pub mod discovery;
 pub mod email;
 pub mod error;
 pub mod inbox;
 pub mod server;
 pub mod webhook;
 
+pub use discovery::Discovery;
 pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
