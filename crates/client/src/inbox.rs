@@ -162,6 +162,11 @@ impl Inbox {
         &self.known
     }
 
+    /// The same, with its keys, for whoever outlives this handle.
+    pub(crate) fn shared_known(&self) -> Arc<KnownInbox> {
+        Arc::clone(&self.known)
+    }
+
     /// What reads the documents of this inbox.
     pub(crate) async fn reader(&self) -> Result<Reader<'_>, Error> {
         Ok(match &self.known.keys {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::IfKnown;
 use crate::inbox::{InboxFacts, InboxKeys, KnownInbox};
 
 /// Known inboxes by their address in lowercase.
@@ -16,6 +17,22 @@ impl Registry {
         self.inboxes()
             .insert(known.facts.address.to_lowercase(), Arc::clone(&known));
         known
+    }
+
+    /// Takes in an imported inbox; the one that is in its way if it must not be replaced.
+    pub(crate) fn import(&self, known: Arc<KnownInbox>, if_known: IfKnown) -> Result<(), Arc<KnownInbox>> {
+        let mut inboxes = self.inboxes();
+        let address = known.facts.address.to_lowercase();
+        let is_same = |key: &str, other: &KnownInbox| key == address || other.facts.hash == known.facts.hash;
+        if if_known == IfKnown::Refuse {
+            let mut known = inboxes.iter();
+            if let Some((_, other)) = known.find(|(key, other)| is_same(key, other)) {
+                return Err(Arc::clone(other));
+            }
+        }
+        inboxes.retain(|key, other| !is_same(key, other));
+        inboxes.insert(address, known);
+        Ok(())
     }
 
     pub(crate) fn by_address(&self, address: &str) -> Option<Arc<KnownInbox>> {
