@@ -1,0 +1,64 @@
+//! What every command takes: where the server is, with which key, and how to show results.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use restante_client::Strategy;
+
+/// Options of all commands. What is not given here comes from the environment, then from the configuration file, then
+/// from the server of this machine.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// The server, such as http://127.0.0.1:8080 [env: RESTANTE_URL]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Its API key [env: RESTANTE_API_KEY, which is safer]
+    #[arg(long, global = true, value_name = "KEY", conflicts_with = "api_key_file")]
+    pub(crate) api_key: Option<String>,
+    /// The file that holds it [env: RESTANTE_API_KEY_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+    /// Trust these certificates (PEM) too [env: RESTANTE_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Where `send` delivers [env: RESTANTE_SMTP]
+    #[arg(long, global = true, value_name = "HOST:PORT")]
+    pub(crate) smtp: Option<String>,
+    /// The inbox, instead of the one in use [env: RESTANTE_INBOX]
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) inbox: Option<String>,
+    /// How to hear of new mail [env: RESTANTE_STRATEGY]
+    #[arg(long, global = true, value_name = "auto|sse|polling", value_parser = strategy)]
+    pub(crate) strategy: Option<Strategy>,
+    /// The configuration file [env: RESTANTE_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON for machines
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is heeded too
+    #[arg(long, global = true, value_name = "auto|always|never", hide_possible_values = true)]
+    pub(crate) color: Option<ColorWish>,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWish {
+    /// On a terminal, unless the environment says no.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Reads the name of a strategy.
+pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
+    match text {
+        "auto" => Ok(Strategy::Auto),
+        "sse" => Ok(Strategy::Sse),
+        "polling" => Ok(Strategy::Polling),
+        _ => Err("expected auto, sse or polling".to_owned()),
+    }
+}

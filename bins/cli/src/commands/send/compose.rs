@@ -1,0 +1,235 @@
+//! A mail from flags: headers, bodies, attachments (RFC 5322, RFC 2045 to 2049, written by lettre).
+
+use std::time::SystemTime;
+
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue, Headers};
+use lettre::message::{Attachment, Body, Mailbox, Message, MultiPart, SinglePart};
+
+use super::content_type::content_type;
+
+/// What the body says if nobody says anything.
+const DEFAULT_TEXT: &str = "This is a test mail.\n";
+
+/// What a mail is made of.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    /// The From header: an address, with a name if it has one.
+    pub(super) from: String,
+    /// The To header.
+    pub(super) to: Vec<String>,
+    /// The subject.
+    pub(super) subject: String,
+    /// The plain body.
+    pub(super) text: Option<String>,
+    /// The HTML body.
+    pub(super) html: Option<String>,
+    /// More headers, name and value; one that the mail has anyway is replaced.
+    pub(super) headers: Vec<(String, String)>,
+    /// The attachments.
+    pub(super) files: Vec<AttachedFile>,
+}
+
+/// A file that goes with a mail.
+#[derive(Debug, Clone)]
+pub(super) struct AttachedFile {
+    /// Its name, without folders.
+    pub(super) name: String,
+    /// What is in it.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Why there is no mail.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(super) enum ComposeError {
+    #[error("`{0}` is no address of a mail: write name@domain, or 'Name <name@domain>'; --raw sends any header")]
+    Address(String),
+    #[error("`{0}` is no header: write 'Name: value'")]
+    Header(String),
+    #[error("the header {0} follows from the body and the attachments; --raw sends a message with a header of your own")]
+    MimeHeader(String),
+    #[error("the message cannot be made: {0}")]
+    Message(String),
+}
+
+/// The bytes of the message, lines ending in CRLF.
+pub(super) fn compose(draft: &Draft, date: SystemTime) -> Result<Vec<u8>, ComposeError> {
+    let mut builder = Message::builder().date(date).message_id(None).subject(&draft.subject);
+    builder = builder.from(mailbox(&draft.from)?);
+    for to in &draft.to {
+        builder = builder.to(mailbox(to)?);
+    }
+    let made = match body(draft) {
+        Content::One(part) => builder.singlepart(part),
+        Content::Several(parts) => builder.multipart(parts),
+    };
+    let mut message = made.map_err(|error| ComposeError::Message(error.to_string()))?;
+    let mut added = Vec::new();
+    for (name, value) in &draft.headers {
+        message.headers_mut().remove_raw(name);
+        added.extend_from_slice(header_line(name, value)?.as_bytes());
+    }
+    added.extend(message.formatted());
+    Ok(added)
+}
+
+/// The name and the value of a flag `Name: value`.
+pub(super) fn header(flag: &str) -> Result<(String, String), ComposeError> {
+    let refused = || ComposeError::Header(flag.to_owned());
+    let (name, value) = flag.split_once(':').ok_or_else(refused)?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_name || value.contains(['\r', '\n', '\0']) {
+        return Err(refused());
+    }
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// The address alone of a flag, for the envelope.
+pub(super) fn address(flag: &str) -> Result<String, ComposeError> {
+    mailbox(flag).map(|mailbox| mailbox.email.to_string())
+}
+
+fn mailbox(flag: &str) -> Result<Mailbox, ComposeError> {
+    flag.parse().map_err(|_| ComposeError::Address(flag.to_owned()))
+}
+
+fn header_line(name: &str, value: &str) -> Result<String, ComposeError> {
+    let mime = ["MIME-Version", "Content-Type", "Content-Transfer-Encoding", "Content-Disposition"];
+    if mime.iter().any(|mime| mime.eq_ignore_ascii_case(name)) {
+        return Err(ComposeError::MimeHeader(name.to_owned()));
+    }
+    let valid = HeaderName::new_from_ascii(name.to_owned());
+    let valid = valid.map_err(|_| ComposeError::Header(format!("{name}: {value}")))?;
+    let mut one = Headers::new();
+    one.insert_raw(HeaderValue::new(valid, value.to_owned()));
+    Ok(one.to_string())
+}
+
+enum Content {
+    One(SinglePart),
+    Several(MultiPart),
+}
+
+fn body(draft: &Draft) -> Content {
+    let shown = shown(draft);
+    if draft.files.is_empty() {
+        return shown;
+    }
+    let mixed = MultiPart::mixed();
+    let start = match shown {
+        Content::One(part) => mixed.singlepart(part),
+        Content::Several(parts) => mixed.multipart(parts),
+    };
+    Content::Several(draft.files.iter().map(attachment).fold(start, MultiPart::singlepart))
+}
+
+/// What a reader shows: text, HTML, or both for it to choose.
+fn shown(draft: &Draft) -> Content {
+    let html = |html: &String| SinglePart::html(html.clone());
+    match (&draft.text, &draft.html) {
+        (Some(text), Some(page)) => Content::Several(
+            MultiPart::alternative()
+                .singlepart(SinglePart::plain(text.clone()))
+                .singlepart(html(page)),
+        ),
+        (None, Some(page)) => Content::One(html(page)),
+        (text, None) => Content::One(SinglePart::plain(text.as_deref().unwrap_or(DEFAULT_TEXT).to_owned())),
+    }
+}
+
+fn attachment(file: &AttachedFile) -> SinglePart {
+    let octets = || ContentType::parse("application/octet-stream").expect("a content type");
+    let kind = ContentType::parse(content_type(&file.name)).unwrap_or_else(|_| octets());
+    // Other encodings change the line ends of what looks like text.
+    let body = Body::new_with_encoding(file.bytes.clone(), ContentTransferEncoding::Base64)
+        .unwrap_or_else(|bytes| Body::new(bytes));
+    Attachment::new(file.name.clone()).body(body, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn draft() -> Draft {
+        Draft {
+            from: "App <app@example.test>".to_owned(),
+            to: vec!["bob@restante.test".to_owned()],
+            subject: "Grüße".to_owned(),
+            ..Draft::default()
+        }
+    }
+
+    fn composed(draft: &Draft) -> restante_message::ParsedMessage {
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+        let bytes = compose(draft, date).unwrap();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        assert!(lines.rev().skip(1).all(|line| line.ends_with(b"\r")), "a bare LF");
+        restante_message::parse(&bytes)
+    }
+
+    #[test]
+    fn a_mail_without_a_word_has_a_text() {
+        let mail = composed(&draft());
+        assert_eq!(mail.subject.as_deref(), Some("Grüße"));
+        assert_eq!(mail.text.as_deref(), Some("This is a test mail.\n"));
+        assert_eq!(mail.html, None);
+        assert!(mail.defects.is_empty(), "{:?}", mail.defects);
+    }
+
+    #[test]
+    fn text_and_html_are_alternatives() {
+        let mail = composed(&Draft {
+            text: Some("Grüße\nund mehr".to_owned()),
+            html: Some("<p>Grüße</p>".to_owned()),
+            ..draft()
+        });
+        assert_eq!(mail.text.as_deref().map(str::trim_end), Some("Grüße\nund mehr"));
+        assert_eq!(mail.html.as_deref().map(str::trim_end), Some("<p>Grüße</p>"));
+        assert!(mail.attachments.is_empty());
+    }
+
+    #[test]
+    fn attachments_arrive_byte_for_byte_under_their_names() {
+        let files = [("Grüße.txt", &b"a\nb\r\n.\n"[..]), ("x.bin", &[0, 255, 13, 10]), ("empty.pdf", b"")];
+        let mail = composed(&Draft {
+            html: Some("<p>x</p>".to_owned()),
+            files: files.map(|(name, bytes)| AttachedFile { name: name.to_owned(), bytes: bytes.to_vec() }).into(),
+            ..draft()
+        });
+        assert_eq!(mail.html.as_deref().map(str::trim_end), Some("<p>x</p>"));
+        let arrived: Vec<_> = mail.attachments.iter().map(|file| (&*file.filename, &file.content[..])).collect();
+        assert_eq!(arrived, files);
+        let types: Vec<_> = mail.attachments.iter().map(|file| &*file.content_type).collect();
+        assert_eq!(types, ["text/plain", "application/octet-stream", "application/pdf"]);
+    }
+
+    #[test]
+    fn headers_are_added_or_replaced() {
+        let mail = composed(&Draft {
+            headers: ["X-Campaign: früh", "subject: other", "X-Tag: 1", "X-Tag: 2"].map(|flag| header(flag).unwrap()).into(),
+            ..draft()
+        });
+        let values = |name: &str| {
+            let named = mail.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            named.map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(values("X-Campaign"), ["früh"]);
+        assert_eq!(mail.subject.as_deref(), Some("other"));
+        assert_eq!(values("X-Tag").join("\n"), "1\n2");
+    }
+
+    #[test]
+    fn what_cannot_stand_in_a_mail_is_refused() {
+        for flag in ["no colon", ": value", "A b: c", "A: b\r\nBcc: c", "Ä: b"] {
+            assert_eq!(header(flag), Err(ComposeError::Header(flag.to_owned())), "{flag:?}");
+        }
+        for flag in ["bob", "bob@", "a@b@c", "bob@restante.test\r\nBcc: x@y.test", ""] {
+            assert_eq!(address(flag), Err(ComposeError::Address(flag.to_owned())), "{flag:?}");
+        }
+        assert_eq!(address("Bob <bob@restante.test>").as_deref(), Ok("bob@restante.test"));
+        let own = Draft { headers: vec![("content-type".to_owned(), "text/x".to_owned())], ..draft() };
+        let refused = compose(&own, SystemTime::UNIX_EPOCH);
+        assert_eq!(refused, Err(ComposeError::MimeHeader("content-type".to_owned())));
+    }
+}

@@ -1,0 +1,1 @@
+//! The inboxes that this user knows, with their keys.

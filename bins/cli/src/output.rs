@@ -1,0 +1,80 @@
+//! Where results go: text for people, JSON for machines, notes to the standard error.
+
+pub(crate) mod clean;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod time;
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde::Serialize;
+
+use self::table::Table;
+
+/// Where results go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    /// Whether machines read the results: nothing but JSON then goes to the standard output.
+    pub(crate) json: bool,
+    terminal: bool,
+    width: Option<u16>,
+}
+
+impl Output {
+    /// The standard output of this process.
+    pub(crate) fn new(json: bool) -> Self {
+        let terminal = io::stdout().is_terminal();
+        Self {
+            json,
+            terminal,
+            width: None,
+        }
+    }
+
+    /// Whether a person looks at a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Prints a line for people. What comes from a mail or the server goes through [`clean`] before.
+    pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+        writeln!(anstream::stdout(), "{text}")
+    }
+
+    /// Prints a text as it is, without a line break of its own.
+    pub(crate) fn text(&self, text: &str) -> io::Result<()> {
+        write!(anstream::stdout(), "{text}")
+    }
+
+    /// Writes bytes as they are: a raw message, an export.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    /// Prints a table for people.
+    pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
+        self.text(&table.render(self.width))
+    }
+
+    /// Prints JSON for machines: over several lines on a terminal, on one elsewhere.
+    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
+        let text = if self.terminal {
+            serde_json::to_string_pretty(value)?
+        } else {
+            serde_json::to_string(value)?
+        };
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Prints JSON on one line, wherever it goes: one of many.
+    pub(crate) fn json_line(&self, value: &impl Serialize) -> io::Result<()> {
+        self.bytes(format!("{}\n", serde_json::to_string(value)?).as_bytes())
+    }
+
+    /// Says something beside the results: on the standard error.
+    pub(crate) fn note(&self, text: &str) {
+        anstream::eprintln!("{text}");
+    }
+}
