@@ -17,6 +17,51 @@ pub struct FilterConfig {
     pub require_auth: Option<bool>,
 }
 
+impl FilterConfig {
+    /// Every rule must match; without rules everything does.
+    pub fn all() -> Self {
+        Self::of(FilterMode::All)
+    }
+
+    /// One rule must match.
+    pub fn any() -> Self {
+        Self::of(FilterMode::Any)
+    }
+
+    fn of(mode: FilterMode) -> Self {
+        Self {
+            mode,
+            rules: Vec::new(),
+            require_auth: None,
+        }
+    }
+
+    /// With a rule that compares a field without regard to case.
+    #[must_use]
+    pub fn rule(self, field: impl Into<String>, operator: FilterOperator, value: impl Into<String>) -> Self {
+        self.with(FilterRule {
+            field: field.into(),
+            operator,
+            value: Some(value.into()),
+            case_sensitive: false,
+        })
+    }
+
+    /// With a rule.
+    #[must_use]
+    pub fn with(mut self, rule: FilterRule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// With or without the demand that SPF, DKIM and DMARC pass.
+    #[must_use]
+    pub fn require_auth(mut self, required: bool) -> Self {
+        self.require_auth = Some(required);
+        self
+    }
+}
+
 /// How the rules of a filter are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,6 +160,18 @@ pub enum WebhookTemplate {
     Custom(CustomTemplate),
 }
 
+impl From<BuiltInTemplate> for WebhookTemplate {
+    fn from(template: BuiltInTemplate) -> Self {
+        Self::BuiltIn(template)
+    }
+}
+
+impl From<CustomTemplate> for WebhookTemplate {
+    fn from(template: CustomTemplate) -> Self {
+        Self::Custom(template)
+    }
+}
+
 /// The shapes that the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -169,6 +226,24 @@ pub struct CustomTemplate {
     pub content_type: Option<String>,
 }
 
+impl CustomTemplate {
+    /// A body that is JSON once its placeholders are filled.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self {
+            kind: CustomKind::Custom,
+            body: body.into(),
+            content_type: None,
+        }
+    }
+
+    /// Sent as this content type.
+    #[must_use]
+    pub fn content_type(mut self, content_type: impl Into<String>) -> Self {
+        self.content_type = Some(content_type.into());
+        self
+    }
+}
+
 /// The one word that a custom template names itself with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CustomKind {
@@ -209,19 +284,14 @@ mod tests {
 
     #[test]
     fn a_filter_is_echoed_with_its_mode_and_each_case_sensitivity() {
-        let rule = FilterRule {
-            field: "subject".to_owned(),
-            operator: FilterOperator::StartsWith,
-            value: Some("a".to_owned()),
-            case_sensitive: false,
-        };
-        let filter = FilterConfig {
-            mode: FilterMode::default(),
-            rules: vec![rule],
-            require_auth: None,
-        };
+        let filter = FilterConfig::all().rule("subject", FilterOperator::StartsWith, "a");
         let json = r#"{"mode":"all","rules":[{"field":"subject","operator":"starts_with","value":"a","caseSensitive":false}]}"#;
         assert_eq!(serde_json::to_string(&filter).unwrap(), json);
         assert_eq!(serde_json::from_str::<FilterConfig>(json).unwrap(), filter);
+        let filter = FilterConfig::any()
+            .rule("header.X-My", FilterOperator::Exists, "")
+            .require_auth(true);
+        let json = r#"{"mode":"any","rules":[{"field":"header.X-My","operator":"exists","value":"","caseSensitive":false}],"requireAuth":true}"#;
+        assert_eq!(serde_json::to_string(&filter).unwrap(), json);
     }
 }
