@@ -1,7 +1,7 @@
 //! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `auth`; `matcher`.
+//! `new_inbox`, `registry`, `reader`, `email`, `listing`, `auth`; `matcher`, `wait`; [`webhooks`].
 
 mod auth;
 mod builder;
@@ -13,6 +13,7 @@ mod export_file;
 mod http;
 mod import;
 mod inbox;
+mod listing;
 mod local;
 mod matcher;
 mod new_inbox;
@@ -21,6 +22,7 @@ mod record;
 mod registry;
 mod routes;
 mod settings;
+pub mod webhooks;
 
 pub use auth::AuthSummary;
 pub use builder::ClientBuilder;
@@ -30,12 +32,15 @@ pub use error::{ApiError, Error, SignatureError};
 pub use export::ExportedInbox;
 pub use import::{IfKnown, ImportError, JsonError};
 pub use inbox::Inbox;
+pub use listing::UnreadableEmail;
 pub use local::LocalServer;
 pub use matcher::EmailMatcher;
 pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
+pub use webhooks::{NewWebhook, WebhookEvent, WebhookUpdate, Webhooks, verify_signature};
 
 pub use restante_model::{
-    AttachmentData, AuthResults, Clock, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
+    AttachmentData, AuthResults, Clock, DeliveryId, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
+    WebhookId,
 };
 pub use restante_wire::{Health, InboxResource, ServerInfo, SyncResource};
