@@ -4,7 +4,7 @@ use std::fmt;
 
 use restante_model::content::To;
 use restante_model::{AttachmentData, AuthResults, EmailId, InboxHash, Metadata, ParsedContent, Timestamp};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::AuthSummary;
 
@@ -29,11 +29,13 @@ pub struct EmailSummary {
 /// An email with its content.
 ///
 /// Serialised as the record of the interface with its metadata and its content opened. `Debug` shows ids only.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Email {
     /// What a list shows of it.
+    #[serde(flatten)]
     pub summary: EmailSummary,
     /// Everything else.
+    #[serde(rename = "parsed")]
     pub content: ParsedContent,
 }
 
@@ -110,9 +112,15 @@ impl Email {
         &self.content.links
     }
 
-    /// The attachments in message order; `content.0` is their bytes.
+    /// The attachments in message order; `content.0` is the bytes of each.
     pub fn attachments(&self) -> &[AttachmentData] {
         &self.content.attachments
+    }
+
+    /// The first attachment of this file name.
+    pub fn attachment(&self, filename: &str) -> Option<&AttachmentData> {
+        let mut attachments = self.content.attachments.iter();
+        attachments.find(|attachment| attachment.filename == filename)
     }
 
     /// SPF, DKIM, DMARC and reverse DNS.
@@ -129,8 +137,8 @@ impl Email {
 impl fmt::Debug for EmailSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmailSummary")
-            .field("id", &self.id)
-            .field("received_at", &self.received_at)
+            .field("id", &format_args!("{}", self.id))
+            .field("received_at", &format_args!("{}", self.received_at))
             .finish_non_exhaustive()
     }
 }
@@ -138,24 +146,118 @@ impl fmt::Debug for EmailSummary {
 impl fmt::Debug for Email {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Email")
-            .field("id", &self.summary.id)
-            .field("received_at", &self.summary.received_at)
+            .field("id", &format_args!("{}", self.summary.id))
+            .field("received_at", &format_args!("{}", self.summary.received_at))
             .finish_non_exhaustive()
     }
 }
 
-impl Serialize for Email {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Record<'a> {
-            #[serde(flatten)]
-            summary: &'a EmailSummary,
-            parsed: &'a ParsedContent,
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ID: &str = "msg_0198c3e1f00070008000000000000001";
+
+    /// The record of an email, opened.
+    fn record() -> Value {
+        json!({
+            "id": ID,
+            "inboxId": "A".repeat(43),
+            "receivedAt": "2026-01-25T11:41:16.000Z",
+            "isRead": false,
+            "metadata": {
+                "id": ID,
+                "from": "Alice <alice@sender.test>",
+                "to": ["bob+tag@restante.test"],
+                "subject": "Grüße aus Köln",
+                "receivedAt": "2026-01-25T11:41:16.000Z",
+            },
+            "parsed": parsed(),
+        })
+    }
+
+    fn parsed() -> Value {
+        let skipped = json!({ "result": "skipped" });
+        json!({
+            "text": "first line\nsecond line\n",
+            "html": null,
+            "headers": { "subject": "Grüße aus Köln", "x-campaign": "Spring" },
+            "attachments": [{
+                "filename": "a.txt", "contentType": "text/plain", "size": 3, "contentDisposition": "attachment",
+                "content": "YWJj",
+            }],
+            "links": ["https://shop.test/confirm"],
+            "authResults": { "spf": skipped, "dkim": [skipped], "dmarc": skipped, "reverseDns": skipped },
+            "metadata": {},
+            "to": [], "cc": [], "replyTo": [], "references": [], "defects": [],
+        })
+    }
+
+    /// An email from `Alice <alice@sender.test>` to `bob+tag@restante.test` about `Grüße aus Köln`.
+    pub(crate) fn email() -> Email {
+        Email {
+            summary: summary(),
+            content: serde_json::from_value(parsed()).unwrap(),
         }
-        let record = Record {
-            summary: &self.summary,
-            parsed: &self.content,
-        };
-        record.serialize(serializer)
+    }
+
+    fn summary() -> EmailSummary {
+        numbered(1, "Grüße aus Köln")
+    }
+
+    /// The summary of an email of this number and subject.
+    pub(crate) fn numbered(number: u32, subject: &str) -> EmailSummary {
+        let record = record();
+        let mut metadata: Metadata = serde_json::from_value(record["metadata"].clone()).unwrap();
+        let id: EmailId = format!("{}{number:08x}", &ID[..ID.len() - 8]).parse().unwrap();
+        metadata.id = id;
+        subject.clone_into(&mut metadata.subject);
+        EmailSummary {
+            id,
+            inbox_id: record["inboxId"].as_str().unwrap().parse().unwrap(),
+            received_at: metadata.received_at,
+            is_read: false,
+            metadata,
+        }
+    }
+
+    #[test]
+    fn it_is_serialised_as_the_record_with_its_documents_opened() {
+        assert_eq!(serde_json::to_value(email()).unwrap(), record());
+        let mut without_content = record();
+        without_content.as_object_mut().unwrap().remove("parsed");
+        assert_eq!(serde_json::to_value(summary()).unwrap(), without_content);
+    }
+
+    #[test]
+    fn recipients_are_a_list_in_both_shapes() {
+        let mut email = email();
+        assert_eq!(email.to(), ["bob+tag@restante.test"]);
+        email.summary.metadata.to = To::One("bob@restante.test".into());
+        assert_eq!(email.to(), ["bob@restante.test"]);
+        assert_eq!(
+            serde_json::to_value(&email).unwrap()["metadata"]["to"],
+            "bob@restante.test"
+        );
+    }
+
+    #[test]
+    fn parts_are_found_by_their_names() {
+        let email = email();
+        assert_eq!(email.header("X-CAMPAIGN"), Some("Spring"));
+        assert_eq!(email.header("x-other"), None);
+        assert_eq!(&email.attachment("a.txt").unwrap().content.0[..], b"abc");
+        assert_eq!(email.attachment("A.TXT"), None);
+    }
+
+    #[test]
+    fn debug_shows_nothing_of_the_content() {
+        let shown = format!("{:?} {:?}", email(), summary());
+        assert_eq!(shown.matches(ID).count(), 2, "{shown}");
+        for part in ["alice", "bob", "Köln", "line", "a.txt", "shop"] {
+            assert!(!shown.contains(part), "{part}: {shown}");
+        }
     }
 }

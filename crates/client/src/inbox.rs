@@ -9,7 +9,7 @@ use restante_wire::{InboxResource, SyncResource};
 use serde::de::DeserializeOwned;
 
 use crate::http::Call;
-use crate::reader::Reader;
+use crate::reader::{Document, Reader};
 use crate::record::{EmailRecord, Part, RawRecord};
 use crate::routes::path;
 use crate::{Client, Email, EmailSummary, Error};
@@ -95,18 +95,6 @@ impl Inbox {
         self.known.facts.email_auth
     }
 
-    /// Its emails with their content, newest first.
-    pub async fn emails(&self) -> Result<Vec<Email>, Error> {
-        let records = self.list("true").await?;
-        self.open_all(&records, Self::open).await
-    }
-
-    /// Its emails without their content, newest first.
-    pub async fn summaries(&self) -> Result<Vec<EmailSummary>, Error> {
-        let records = self.list("false").await?;
-        self.open_all(&records, Self::summary).await
-    }
-
     /// One email with its content.
     ///
     /// # Errors
@@ -114,6 +102,9 @@ impl Inbox {
     /// for what was not sealed by this server for this inbox.
     pub async fn email(&self, id: EmailId) -> Result<Email, Error> {
         let record: EmailRecord = self.client.http().json(Call::get(self.email_path(id))).await?;
+        if record.id != id {
+            return Err(self.misses("id as it was asked for"));
+        }
         self.open(&record, self.reader().await?)
     }
 
@@ -122,12 +113,10 @@ impl Inbox {
         let call = Call::get(format!("{}/raw", self.email_path(id)));
         let record: RawRecord = self.client.http().json(call).await?;
         let part = record.raw().ok_or_else(|| self.misses("raw"))?;
-        let reader = self.reader().await?;
-        let bytes = reader.read(&part)?;
-        match part {
-            Part::Plain(_) => Ok(bytes.to_vec()),
+        match self.reader().await?.read(part)? {
+            Document::Decoded(bytes) => Ok(bytes),
             // The sealed text is base64 once more (decisions, section 5).
-            Part::Sealed(_) => decode_source(&bytes).ok_or_else(|| self.misses("a raw payload of base64")),
+            Document::Opened(text) => decode_source(text.expose()).ok_or_else(|| self.misses("raw payload of base64")),
         }
     }
 
@@ -177,47 +166,39 @@ impl Inbox {
 
     /// The summary of a record.
     pub(crate) fn summary(&self, record: &EmailRecord, reader: Reader<'_>) -> Result<EmailSummary, Error> {
-        let metadata = record.metadata().ok_or_else(|| self.misses("metadata"))?;
+        let part = record.metadata().ok_or_else(|| self.misses("metadata"))?;
+        let metadata = self.metadata(part, reader)?;
+        // A genuine document of another email is not this one's.
+        if metadata.id != record.id {
+            return Err(self.misses("metadata of its own"));
+        }
         Ok(EmailSummary {
             id: record.id,
             inbox_id: record.inbox_id,
             received_at: record.received_at,
             is_read: record.is_read,
-            metadata: self.metadata(&metadata, reader)?,
+            metadata,
         })
     }
 
     /// The metadata in a document.
-    pub(crate) fn metadata(&self, part: &Part<'_>, reader: Reader<'_>) -> Result<Metadata, Error> {
+    pub(crate) fn metadata(&self, part: Part<'_>, reader: Reader<'_>) -> Result<Metadata, Error> {
         self.document(part, reader, "metadata that is JSON of the interface")
     }
 
-    fn open(&self, record: &EmailRecord, reader: Reader<'_>) -> Result<Email, Error> {
+    /// The email of a record that has its content.
+    pub(crate) fn open(&self, record: &EmailRecord, reader: Reader<'_>) -> Result<Email, Error> {
         let parsed = record.parsed().ok_or_else(|| self.misses("parsed"))?;
-        let content: ParsedContent = self.document(&parsed, reader, "parsed content that is JSON of the interface")?;
+        let content: ParsedContent = self.document(parsed, reader, "parsed content that is JSON of the interface")?;
         Ok(Email {
             summary: self.summary(record, reader)?,
             content,
         })
     }
 
-    async fn open_all<T>(
-        &self,
-        records: &[EmailRecord],
-        open: impl Fn(&Self, &EmailRecord, Reader<'_>) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
-        let reader = self.reader().await?;
-        records.iter().map(|record| open(self, record, reader)).collect()
-    }
-
-    async fn list(&self, include_content: &str) -> Result<Vec<EmailRecord>, Error> {
-        let call = Call::get(path(["inboxes", self.address(), "emails"])).query("includeContent", include_content);
-        self.client.http().json(call).await
-    }
-
-    fn document<T: DeserializeOwned>(&self, part: &Part<'_>, reader: Reader<'_>, expected: &str) -> Result<T, Error> {
-        let bytes = reader.read(part)?;
-        serde_json::from_slice(&bytes).map_err(|_| self.misses(expected))
+    fn document<T: DeserializeOwned>(&self, part: Part<'_>, reader: Reader<'_>, expected: &str) -> Result<T, Error> {
+        let document = reader.read(part)?;
+        serde_json::from_slice(&document).map_err(|_| self.misses(expected))
     }
 
     fn email_path(&self, id: EmailId) -> String {

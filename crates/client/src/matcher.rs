@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::{Email, EmailSummary};
 
-/// Which emails are meant; without a condition all of them.
+/// Which emails are meant: those that fulfil every condition; without a condition all of them.
 ///
 /// Texts are looked for anywhere in what they are compared with, without regard to case.
+/// A condition may be set several times: each narrows the choice.
 ///
 /// ```
 /// use restante_client::EmailMatcher;
@@ -16,17 +17,40 @@ use crate::{Email, EmailSummary};
 /// assert_eq!(welcome.to_string(), r#"subject "welcome", from "noreply@shop.test", X-Campaign "spring""#);
 /// ```
 #[derive(Clone, Default)]
+#[must_use = "a matcher does nothing by itself"]
 pub struct EmailMatcher {
-    subject: Option<String>,
-    from: Option<String>,
-    to: Option<String>,
-    text: Option<String>,
-    headers: Vec<(String, String)>,
-    predicates: Vec<Predicate>,
+    conditions: Vec<Condition>,
 }
 
 #[derive(Clone)]
-struct Predicate(Arc<dyn Fn(&Email) -> bool + Send + Sync>);
+enum Condition {
+    Subject(Needle),
+    From(Needle),
+    To(Needle),
+    Text(Needle),
+    Header { name: String, text: Needle },
+    Predicate(Arc<dyn Fn(&Email) -> bool + Send + Sync>),
+}
+
+/// A text that is looked for.
+#[derive(Clone)]
+struct Needle {
+    as_given: String,
+    lowercase: String,
+}
+
+impl Needle {
+    fn new(text: String) -> Self {
+        Self {
+            lowercase: text.to_lowercase(),
+            as_given: text,
+        }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        text.to_lowercase().contains(&self.lowercase)
+    }
+}
 
 impl EmailMatcher {
     /// Every email.
@@ -35,99 +59,186 @@ impl EmailMatcher {
     }
 
     /// Whose subject contains this.
-    #[must_use]
-    pub fn subject(mut self, text: impl Into<String>) -> Self {
-        self.subject = Some(text.into());
-        self
+    pub fn subject(self, text: impl Into<String>) -> Self {
+        self.and(Condition::Subject(Needle::new(text.into())))
     }
 
     /// Whose From header (else reverse-path) contains this.
-    #[must_use]
-    pub fn from(mut self, text: impl Into<String>) -> Self {
-        self.from = Some(text.into());
-        self
+    pub fn from(self, text: impl Into<String>) -> Self {
+        self.and(Condition::From(Needle::new(text.into())))
     }
 
     /// Of whose recipients one contains this: the forward-path with its tag.
-    #[must_use]
-    pub fn to(mut self, text: impl Into<String>) -> Self {
-        self.to = Some(text.into());
-        self
+    pub fn to(self, text: impl Into<String>) -> Self {
+        self.and(Condition::To(Needle::new(text.into())))
     }
 
-    /// Whose plain text contains this.
-    #[must_use]
-    pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.text = Some(text.into());
-        self
+    /// Whose plain text, or what was made of the HTML for want of one, contains this.
+    pub fn text(self, text: impl Into<String>) -> Self {
+        self.and(Condition::Text(Needle::new(text.into())))
     }
 
-    /// With a header of this name whose value contains this.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
-        self.headers.push((name.into(), text.into()));
-        self
+    /// With a header of this name whose value contains this; an empty text asks for the header alone.
+    pub fn header(self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.and(Condition::Header {
+            name: name.into(),
+            text: Needle::new(text.into()),
+        })
     }
 
-    /// For which this says yes.
-    #[must_use]
-    pub fn predicate(mut self, predicate: impl Fn(&Email) -> bool + Send + Sync + 'static) -> Self {
-        self.predicates.push(Predicate(Arc::new(predicate)));
-        self
+    /// For which this says yes; it is asked last, of emails that fulfil the other conditions.
+    pub fn predicate(self, predicate: impl Fn(&Email) -> bool + Send + Sync + 'static) -> Self {
+        self.and(Condition::Predicate(Arc::new(predicate)))
     }
 
-    /// Whether what a list shows of an email fits.
+    /// Whether what a list shows of an email fits; conditions on its content are left out.
     pub fn matches_summary(&self, email: &EmailSummary) -> bool {
-        fits(self.subject.as_deref(), [email.subject()])
-            && fits(self.from.as_deref(), [email.from()])
-            && fits(self.to.as_deref(), email.to().iter().map(String::as_str))
+        let fits = |condition: &Condition| condition.fits_summary(email).unwrap_or(true);
+        self.conditions.iter().all(fits)
     }
 
     /// Whether an email fits.
     pub fn matches(&self, email: &Email) -> bool {
-        self.matches_summary(&email.summary)
-            && fits(self.text.as_deref(), email.text())
-            && self
-                .headers
-                .iter()
-                .all(|(name, text)| fits(Some(text), email.header(name)))
-            && self.predicates.iter().all(|predicate| (predicate.0)(email))
+        let (asking, looking): (Vec<_>, Vec<_>) = self.conditions.iter().partition(|condition| condition.asks());
+        self.matches_summary(&email.summary) && looking.iter().chain(&asking).all(|condition| condition.fits(email))
+    }
+
+    fn and(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
     }
 }
 
-fn fits<'a>(wanted: Option<&str>, values: impl IntoIterator<Item = &'a str>) -> bool {
-    let Some(wanted) = wanted.map(str::to_lowercase) else {
-        return true;
-    };
-    values.into_iter().any(|value| value.to_lowercase().contains(&wanted))
+impl Condition {
+    /// Whether a summary fits; `None` if that takes the content.
+    fn fits_summary(&self, email: &EmailSummary) -> Option<bool> {
+        match self {
+            Self::Subject(text) => Some(text.is_in(email.subject())),
+            Self::From(text) => Some(text.is_in(email.from())),
+            Self::To(text) => Some(email.to().iter().any(|address| text.is_in(address))),
+            Self::Text(_) | Self::Header { .. } | Self::Predicate(_) => None,
+        }
+    }
+
+    fn fits(&self, email: &Email) -> bool {
+        match self {
+            Self::Subject(_) | Self::From(_) | Self::To(_) => self.fits_summary(&email.summary) == Some(true),
+            Self::Text(text) => email.text().is_some_and(|body| text.is_in(body)),
+            Self::Header { name, text } => email.header(name).is_some_and(|value| text.is_in(value)),
+            Self::Predicate(predicate) => predicate(email),
+        }
+    }
+
+    /// Whether the test's own code decides.
+    fn asks(&self) -> bool {
+        matches!(self, Self::Predicate(_))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Subject(text) => write!(f, "subject {:?}", text.as_given),
+            Self::From(text) => write!(f, "from {:?}", text.as_given),
+            Self::To(text) => write!(f, "to {:?}", text.as_given),
+            Self::Text(text) => write!(f, "text {:?}", text.as_given),
+            Self::Header { name, text } => write!(f, "{name} {:?}", text.as_given),
+            Self::Predicate(_) => f.write_str("what the predicate asks"),
+        }
+    }
 }
 
 impl fmt::Display for EmailMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = [
-            ("subject", &self.subject),
-            ("from", &self.from),
-            ("to", &self.to),
-            ("text", &self.text),
-        ];
-        let named = named.iter().filter_map(|(name, text)| Some((*name, text.as_ref()?)));
-        let headers = self.headers.iter().map(|(name, text)| (name.as_str(), text));
-        let mut conditions: Vec<_> = named
-            .chain(headers)
-            .map(|(name, text)| format!("{name} {text:?}"))
-            .collect();
-        if !self.predicates.is_empty() {
-            conditions.push("what the predicate asks".to_owned());
-        }
-        if conditions.is_empty() {
-            conditions.push("any content".to_owned());
-        }
-        f.write_str(&conditions.join(", "))
+        let Some((first, others)) = self.conditions.split_first() else {
+            return f.write_str("any content");
+        };
+        write!(f, "{first}")?;
+        others.iter().try_for_each(|condition| write!(f, ", {condition}"))
     }
 }
 
 impl fmt::Debug for EmailMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EmailMatcher({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::email::tests::email;
+
+    fn any() -> EmailMatcher {
+        EmailMatcher::new()
+    }
+
+    /// The email is from `Alice <alice@sender.test>`, to `bob+tag@restante.test`, and its subject is `Grüße aus Köln`.
+    #[test]
+    fn texts_are_looked_for_anywhere_and_without_regard_to_case() {
+        let table = [
+            (any(), true),
+            (any().subject("GRÜSSE"), false),
+            (any().subject("grüße"), true),
+            (any().subject("AUS KÖLN"), true),
+            (any().subject("köln aus"), false),
+            (any().subject(""), true),
+            (any().from("ALICE <alice"), true),
+            (any().from("bob"), false),
+            (any().to("Bob+Tag@"), true),
+            (any().to("alice"), false),
+            (any().text("SECOND line"), true),
+            (any().text("third"), false),
+            (any().header("X-Campaign", "spring"), true),
+            (any().header("x-CAMPAIGN", "SPRING"), true),
+            (any().header("x-campaign", "autumn"), false),
+            (any().header("x-campaign", ""), true),
+            (any().header("x-other", ""), false),
+            (any().predicate(|email| email.links().len() == 1), true),
+            (any().predicate(|email| email.links().is_empty()), false),
+        ];
+        let email = email();
+        for (matcher, expected) in table {
+            assert_eq!(matcher.matches(&email), expected, "{matcher}");
+        }
+    }
+
+    #[test]
+    fn every_condition_must_hold() {
+        let email = email();
+        assert!(any().subject("aus").subject("köln").from("alice").matches(&email));
+        assert!(!any().subject("aus").subject("bonn").matches(&email));
+        assert!(!any().subject("aus").text("third").matches(&email));
+    }
+
+    #[test]
+    fn a_summary_answers_for_what_it_shows_alone() {
+        let summary = &email().summary;
+        assert!(any().subject("köln").text("third").matches_summary(summary));
+        assert!(
+            any()
+                .predicate(|_| false)
+                .header("x-other", "")
+                .matches_summary(summary)
+        );
+        assert!(!any().subject("bonn").text("second").matches_summary(summary));
+    }
+
+    #[test]
+    fn a_predicate_sees_only_what_fits_otherwise() {
+        let never = any()
+            .predicate(|_| panic!("it was asked"))
+            .subject("köln")
+            .text("third");
+        assert!(!never.matches(&email()));
+    }
+
+    #[test]
+    fn it_shows_its_conditions_in_their_order() {
+        assert_eq!(any().to_string(), "any content");
+        let matcher = any().text("a \"b\"").to("c").header("X-D", "e").predicate(|_| true);
+        let shown = r#"text "a \"b\"", to "c", X-D "e", what the predicate asks"#;
+        assert_eq!(matcher.to_string(), shown);
+        assert_eq!(format!("{matcher:?}"), format!("EmailMatcher({shown})"));
     }
 }
