@@ -1,7 +1,7 @@
 //! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `listing`, `auth`; `matcher`, `wait`; [`webhooks`].
+//! `new_inbox`, `registry`, `reader`, `email`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`].
 
 mod auth;
 mod builder;
@@ -22,6 +22,7 @@ mod record;
 mod registry;
 mod routes;
 mod settings;
+mod watch;
 pub mod webhooks;
 
 pub use auth::AuthSummary;
@@ -37,6 +38,7 @@ pub use local::LocalServer;
 pub use matcher::EmailMatcher;
 pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
+pub use watch::{Arrival, Existing, Watch};
 pub use webhooks::{NewWebhook, WebhookEvent, WebhookUpdate, Webhooks, verify_signature};
 
 pub use restante_model::{

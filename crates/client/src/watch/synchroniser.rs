@@ -1,0 +1,129 @@
+//! Brings a subscription level with the server: the whole comparison, once or again and again.
+
+use std::convert::Infallible;
+
+use futures_util::{StreamExt as _, stream};
+use restante_envelope::digest;
+use restante_model::InboxHash;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::Ended;
+use super::comparison::{self, Difference};
+use super::ledger::{Followed, Item, Ledger};
+use super::schedule::PollingSchedule;
+use crate::{Error, Settings};
+
+/// How many inboxes are compared at a time.
+const AT_ONCE: usize = 8;
+
+/// The ledger, and the way out of it.
+#[derive(Debug)]
+pub(super) struct Synchroniser {
+    pub(super) ledger: Ledger,
+    outlet: mpsc::Sender<Item>,
+    polling: PollingSchedule,
+    next_poll: Instant,
+    /// How long the opening of a stream may take.
+    settings: Settings,
+}
+
+/// What one comparison of all inboxes came to.
+#[derive(Debug, Default)]
+struct Round {
+    changed: bool,
+    /// Why not all inboxes could be compared.
+    failure: Option<String>,
+}
+
+impl Synchroniser {
+    pub(super) fn new(ledger: Ledger, outlet: mpsc::Sender<Item>, settings: Settings) -> Self {
+        Self {
+            ledger,
+            outlet,
+            polling: PollingSchedule::new(settings.polling),
+            next_poll: Instant::now(),
+            settings,
+        }
+    }
+
+    /// Hands over what is queued.
+    pub(super) async fn hand_over(&mut self) -> Result<(), Ended> {
+        self.ledger.hand_over(&self.outlet).await
+    }
+
+    /// Compares every inbox once and hands over what was missed; the failure, if it is to be done again.
+    pub(super) async fn resynchronise(&mut self) -> Result<Result<(), String>, Ended> {
+        let round = self.round().await?;
+        Ok(round.failure.map_or(Ok(()), Err))
+    }
+
+    /// Polling begins at this moment, as often as at first.
+    pub(super) fn poll_from(&mut self, moment: Instant) {
+        self.next_poll = moment;
+        self.polling.reset();
+    }
+
+    /// Compares every inbox on schedule, for ever. May be interrupted anywhere and called again.
+    pub(super) async fn poll(&mut self) -> Result<Infallible, Ended> {
+        loop {
+            sleep_until(self.next_poll).await;
+            self.forget_gone();
+            let round = self.round().await?;
+            let pause = self.polling.next_pause(round.changed, random_fraction());
+            self.next_poll = Instant::now() + pause;
+        }
+    }
+
+    /// While there is no connection, one that is being opened was asked for no longer ago than that may take.
+    fn forget_gone(&mut self) {
+        let longest = self.settings.reconnect.connect_timeout * 2;
+        if let Some(before) = Instant::now().checked_sub(longest) {
+            self.ledger.forget_gone(before);
+        }
+    }
+
+    async fn round(&mut self) -> Result<Round, Ended> {
+        let followed = self.ledger.followed().iter();
+        let comparisons: Vec<_> = followed.map(|(hash, followed)| compare(*hash, followed)).collect();
+        let compared: Vec<_> = stream::iter(comparisons).buffer_unordered(AT_ONCE).collect().await;
+        let mut round = Round::default();
+        for (hash, outcome) in compared {
+            self.apply(hash, outcome, &mut round)?;
+        }
+        self.hand_over().await?;
+        Ok(round)
+    }
+
+    fn apply(
+        &mut self,
+        hash: InboxHash,
+        outcome: Result<Option<Difference>, Error>,
+        round: &mut Round,
+    ) -> Result<(), Ended> {
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(difference)) => {
+                round.changed = true;
+                self.ledger.list(hash, difference);
+            }
+            Err(error @ Error::InboxNotFound(_)) => self.ledger.lose(hash, error),
+            Err(error @ (Error::Unauthorized(_) | Error::Closed)) => return Err(Ended::Failed(error)),
+            Err(error) => {
+                round.failure = Some(error.to_string());
+                if !error.is_transient() {
+                    self.ledger.notice(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn compare(hash: InboxHash, followed: &Followed) -> (InboxHash, Result<Option<Difference>, Error>) {
+    (hash, comparison::compare(&followed.inbox, &followed.seen).await)
+}
+
+fn random_fraction() -> f64 {
+    f64::from(u32::from_be_bytes(digest::random_bytes())) / f64::from(u32::MAX)
+}
