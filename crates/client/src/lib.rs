@@ -1,8 +1,9 @@
 //! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`].
+//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`].
 
+mod attachment;
 mod auth;
 mod builder;
 mod client;
@@ -25,6 +26,7 @@ mod settings;
 mod watch;
 pub mod webhooks;
 
+pub use attachment::checksum_matches;
 pub use auth::AuthSummary;
 pub use builder::ClientBuilder;
 pub use client::Client;
@@ -42,7 +44,7 @@ pub use watch::{Arrival, Existing, Watch};
 pub use webhooks::{NewWebhook, WebhookEvent, WebhookUpdate, Webhooks, verify_signature};
 
 pub use restante_model::{
-    AttachmentData, AuthResults, Clock, DeliveryId, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
+    AttachmentData, AuthResults, Base64, Clock, DeliveryId, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
     WebhookId,
 };
 pub use restante_wire::{Health, InboxResource, ServerInfo, SyncResource};

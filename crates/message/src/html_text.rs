@@ -3,7 +3,7 @@
 use crate::html::{Token, decode_entities, tokens};
 
 /// The text that a browser would show, roughly: blocks on lines of their own, white space collapsed, links without targets.
-pub(crate) fn render(html: &str) -> String {
+pub fn render(html: &str) -> String {
     let mut page = Page::default();
     for token in tokens(html) {
         match token {

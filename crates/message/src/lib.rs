@@ -54,6 +54,7 @@ mod utf7;
 
 pub use address::MailboxList;
 pub use fields::{RawField, RawMessage};
+pub use html_text::render as html_to_text;
 pub use parse::{parse, summary};
 pub use parsed::{Attachment, Mailbox, ParsedMessage, Summary};
 pub use trace::trace;
