@@ -1,0 +1,21 @@
+//! The command line as a process, against a real server.
+
+#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+
+mod attachments;
+mod completions;
+mod configuration;
+mod desk;
+mod errors;
+mod exports;
+mod hostile;
+mod keystore;
+mod pipes;
+mod ran;
+mod secrecy;
+mod server;
+mod shapes;
+mod terminal;
+mod wait;
+mod walk;
+mod watch;

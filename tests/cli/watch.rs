@@ -1,0 +1,55 @@
+//! `watch`: one line a mail, live.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+
+use serde_json::Value;
+
+use crate::desk::Desk;
+
+#[test]
+fn three_mails_are_three_lines_of_json() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&[]);
+    for number in 1..=3 {
+        desk.server().send(&address, &format!("Mail {number}"), "x");
+    }
+    let lines = desk
+        .run(["watch", "--existing", "--json", "--count", "3"])
+        .expect(0)
+        .json_lines();
+    assert_eq!(subjects(&lines), ["Mail 1", "Mail 2", "Mail 3"]);
+    assert!(lines.iter().all(|line| line.get("parsed").is_none()), "{lines:?}");
+    let text = desk.run(["watch", "--existing", "--count", "3"]).expect(0);
+    assert_eq!(text.out.lines().count(), 3, "{text:?}");
+    assert!(!text.out.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn mail_is_shown_when_it_comes_for_every_inbox_that_is_watched() {
+    for mode in ["--plain", "--encrypted"] {
+        let desk = Desk::new();
+        let [first, second, third] = [(); 3].map(|()| desk.create_inbox(&[mode]));
+        desk.server().send(&first, "From before", "x");
+        let mut watching = desk.start(&["watch", &first, &second, "--json", "--count", "2"]);
+        // What it says of itself comes when nothing more can be missed.
+        let mut said = BufReader::new(watching.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.to_lowercase().contains("watching"), "{line}");
+        desk.server().send(&third, "Not watched", "x");
+        desk.server().send(&second, "One", "x");
+        desk.server().send(&first, "Two", "x");
+        let mut out = String::new();
+        watching.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(watching.wait().unwrap().code(), Some(0), "{out}");
+        let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(subjects(&lines), ["One", "Two"], "{mode}");
+    }
+}
+
+fn subjects(lines: &[Value]) -> Vec<&str> {
+    lines
+        .iter()
+        .map(|line| line["metadata"]["subject"].as_str().unwrap())
+        .collect()
+}
