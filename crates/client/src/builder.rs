@@ -10,7 +10,6 @@ use crate::http::Http;
 use crate::{Client, Error, PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
 
 /// What a [`Client`] is made of.
-#[derive(Debug)]
 #[must_use = "`build` makes the client"]
 pub struct ClientBuilder {
     url: String,
@@ -37,11 +36,22 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
+/// Shows the settings alone: a URL or a file may have been given with a password or a key in it.
+impl std::fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ClientBuilder {
     pub(crate) fn new(url: String, api_key: String) -> Self {
+        let api_key = Zeroizing::new(api_key);
         Self {
             url,
-            api_key: ApiKey(Zeroizing::new(api_key)),
+            // A key from a file ends with a newline.
+            api_key: ApiKey(Zeroizing::new(api_key.trim().to_owned())),
             settings: Settings::default(),
             certificates: Vec::new(),
             clock: Arc::new(SystemClock),
@@ -55,6 +65,9 @@ impl ClientBuilder {
     }
 
     /// When a request is made again; three times from 1 s on unless set.
+    ///
+    /// A request is repeated when it was answered with 408, 429, 500, 502, 503 or 504, or its connection broke before
+    /// the answer was whole; a longer `Retry-After` up to the time-out of requests is waited for.
     pub fn retry(mut self, retry: RetrySettings) -> Self {
         self.settings.retry = retry;
         self
@@ -84,7 +97,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Where the client takes the time of `exportedAt` from; the machine's clock unless set.
+    /// Where the client takes the time from: that of `exportedAt`, whether an inbox has expired, how long a date in
+    /// `Retry-After` is away; the machine's clock unless set.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -93,9 +107,12 @@ impl ClientBuilder {
     /// The client; nothing is sent before its first operation.
     ///
     /// # Errors
-    /// [`Error::Configuration`]: the URL is not one of HTTP, the key is empty or no header value, a certificate is none.
+    /// [`Error::Configuration`]: the URL is not one of HTTP, the key is empty or no header value, a certificate is none,
+    /// a setting cannot work.
     pub fn build(self) -> Result<Client, Error> {
-        let http = Http::new(&self.url, self.api_key, &self.certificates, &self.settings)?;
+        self.settings.check()?;
+        let clock = Arc::clone(&self.clock);
+        let http = Http::new(&self.url, self.api_key, &self.certificates, &self.settings, clock)?;
         Ok(Client::assemble(http, self.settings, self.clock))
     }
 }

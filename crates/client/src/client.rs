@@ -1,6 +1,7 @@
 //! The client: one server, one key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use restante_envelope::{DecapsulationKey, VerifyingKey, WireProfile, base64url};
 use restante_model::{Clock, InboxHash};
@@ -72,13 +73,15 @@ impl Client {
 
     /// What the server says of itself; asked once.
     pub async fn server_info(&self) -> Result<Arc<ServerInfo>, Error> {
+        self.http().check_open()?;
         let asked = || async { self.http().json(Call::get(path(["server-info"]))).await.map(Arc::new) };
         self.shared.server_info.get_or_try_init(asked).await.cloned()
     }
 
-    /// Whether the server can take and store mail; it answers [`Error::Api`] with 503 if not.
+    /// Whether the server can take and store mail; it answers [`Error::Api`] with 503 if not. Asked once, without
+    /// repetition.
     pub async fn health(&self) -> Result<Health, Error> {
-        self.http().json(Call::get("/health/ready")).await
+        self.http().json(Call::get("/health/ready").once()).await
     }
 
     /// Creates an inbox; the key of an encrypted one is made here and never sent.
@@ -93,7 +96,7 @@ impl Client {
         };
         let body = CreateBody {
             email_address: wanted.address.as_deref(),
-            ttl: wanted.ttl.map(|ttl| ttl.as_secs()),
+            ttl: wanted.ttl.map(whole_seconds),
             client_kem_pk: key
                 .as_ref()
                 .map(|key| base64url::encode(key.encapsulation_key().as_bytes())),
@@ -101,9 +104,7 @@ impl Client {
             email_auth: wanted.email_auth,
         };
         let created: InboxResource = self.http().json(Call::post(path(["inboxes"])).body(&body)).await?;
-        let keys = created_keys(&created, key, || {
-            self.unexpected("inboxes", "serverSigPk is not a key of 1952 bytes")
-        })?;
+        let keys = created_keys(&created, key).map_err(|fault| self.unexpected("inboxes", fault))?;
         Ok(self.remember(InboxFacts::of(&created), keys))
     }
 
@@ -118,22 +119,40 @@ impl Client {
             }
             let page: InboxList = self.http().json(call).await?;
             inboxes.extend(page.inboxes);
-            after = page.next;
-            if after.is_none() {
-                return Ok(inboxes);
+            match page.next {
+                None => return Ok(inboxes),
+                next if next <= after => return Err(self.unexpected("inboxes", "its pages are in no order")),
+                next => after = next,
             }
         }
     }
 
     /// The inbox at an address: one that this client created or imported, else a plain one of the server.
     ///
+    /// The server is asked about one that is not known, or has expired by the client's clock: there may be a new one at
+    /// its address.
+    ///
     /// # Errors
     /// [`Error::InboxNotFound`]; [`Error::KeyMissing`] for an encrypted one of another client.
     pub async fn inbox(&self, address: &str) -> Result<Inbox, Error> {
-        if let Some(known) = self.shared.registry.by_address(address) {
-            return Ok(self.handle(known));
+        self.http().check_open()?;
+        let known = self.registry().by_address(address);
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| self.clock().now() < known.facts.expires_at)
+        {
+            return Ok(self.handle(Arc::clone(known)));
         }
-        let found: InboxResource = self.http().json(Call::get(path(["inboxes", address]))).await?;
+        let asked: Result<InboxResource, Error> = self.http().json(Call::get(path(["inboxes", address]))).await;
+        if let Some(known) = known {
+            match &asked {
+                // The clock is ahead of the server's.
+                Ok(found) if found.encrypted && found.inbox_hash == known.facts.hash => return Ok(self.handle(known)),
+                Ok(_) | Err(Error::InboxNotFound(_)) => self.registry().forget_this(&known),
+                Err(_) => {}
+            }
+        }
+        let found = asked?;
         if found.encrypted {
             return Err(Error::KeyMissing {
                 address: address.to_owned(),
@@ -142,7 +161,7 @@ impl Client {
         Ok(self.remember(InboxFacts::of(&found), InboxKeys::Plain))
     }
 
-    /// The inboxes that this client created, found or imported, and has not deleted.
+    /// The inboxes that this client created, found or imported, and has not deleted; expired ones are among them.
     pub fn known_inboxes(&self) -> Vec<Inbox> {
         let known = self.shared.registry.all();
         known.into_iter().map(|inbox| self.handle(inbox)).collect()
@@ -209,17 +228,41 @@ impl Client {
     }
 }
 
-fn created_keys(
-    created: &InboxResource,
-    key: Option<DecapsulationKey>,
-    unexpected: impl Fn() -> Error,
-) -> Result<InboxKeys, Error> {
+/// The keys of a created inbox, or what is wrong with the answer.
+fn created_keys(created: &InboxResource, key: Option<DecapsulationKey>) -> Result<InboxKeys, &'static str> {
     if !created.encrypted {
         return Ok(InboxKeys::Plain);
     }
+    let key = key.ok_or("the inbox is encrypted, though a plain one was asked for")?;
+    if created.inbox_hash != InboxHash::of_key(key.encapsulation_key()) {
+        return Err("inboxHash is not that of the key of the inbox");
+    }
     let pinned = created.server_sig_pk.as_deref().map(VerifyingKey::from_base64url);
-    match (key, pinned) {
-        (Some(key), Some(Ok(pinned))) => Ok(InboxKeys::Encrypted { key, pinned }),
-        _ => Err(unexpected()),
+    match pinned {
+        Some(Ok(pinned)) => Ok(InboxKeys::Encrypted { key, pinned }),
+        _ => Err("serverSigPk is not a key of 1952 bytes"),
+    }
+}
+
+/// A fraction counts as a whole second: no inbox lives shorter than was asked for.
+fn whole_seconds(ttl: Duration) -> u64 {
+    ttl.as_secs().saturating_add((ttl.subsec_nanos() > 0).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_of_a_time_to_live_counts_as_a_second() {
+        for (ttl, expected) in [
+            (Duration::ZERO, 0),
+            (Duration::from_secs(60), 60),
+            (Duration::from_millis(59_001), 60),
+            (Duration::from_nanos(60_000_000_001), 61),
+            (Duration::MAX, u64::MAX),
+        ] {
+            assert_eq!(whole_seconds(ttl), expected, "{ttl:?}");
+        }
     }
 }

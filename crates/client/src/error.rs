@@ -13,7 +13,7 @@ use crate::import::ImportError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The client cannot be made like this: the URL, the key or a certificate.
+    /// The client cannot be made like this: the URL, the key, a certificate or a setting.
     #[error("{0}")]
     Configuration(String),
     /// There is no server of this machine that the client could find by itself.
@@ -25,7 +25,7 @@ pub enum Error {
     /// 401: the API key is missing or wrong.
     #[error("{0}")]
     Unauthorized(ApiError),
-    /// 429, still after all retries.
+    /// 429, still after all retries, or the server asks to wait longer than the time-out of requests.
     #[error("{answer}")]
     RateLimited {
         /// What the server said.

@@ -44,7 +44,7 @@ impl NewInbox {
         self
     }
 
-    /// For so long, in whole seconds: 60 s to the server's maximum.
+    /// For so long: 60 s to the server's maximum. A fraction of a second counts as a whole one.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);

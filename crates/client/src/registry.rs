@@ -48,11 +48,57 @@ impl Registry {
         self.inboxes().remove(&address.trim().to_lowercase());
     }
 
+    /// Forgets this inbox, unless another one has taken its place.
+    pub(crate) fn forget_this(&self, known: &Arc<KnownInbox>) {
+        self.inboxes().retain(|_, other| !Arc::ptr_eq(other, known));
+    }
+
     pub(crate) fn forget_all(&self) {
         self.inboxes().clear();
     }
 
     fn inboxes(&self) -> MutexGuard<'_, BTreeMap<String, Arc<KnownInbox>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use restante_model::{InboxHash, Timestamp};
+
+    use super::*;
+
+    fn facts(address: &str) -> InboxFacts {
+        InboxFacts {
+            address: address.to_owned(),
+            hash: InboxHash::from_bytes([7; 32]),
+            expires_at: Timestamp::MAX,
+            email_auth: None,
+        }
+    }
+
+    #[test]
+    fn addresses_are_known_in_every_spelling() {
+        let registry = Registry::default();
+        let known = registry.add(facts("Alice@A.test"), InboxKeys::Plain);
+        for spelling in ["alice@a.test", " ALICE@a.test\n"] {
+            assert!(
+                Arc::ptr_eq(&registry.by_address(spelling).unwrap(), &known),
+                "{spelling:?}"
+            );
+        }
+        registry.forget("aLICE@a.test ");
+        assert!(registry.all().is_empty());
+    }
+
+    #[test]
+    fn one_that_was_replaced_does_not_take_its_successor_along() {
+        let registry = Registry::default();
+        let former = registry.add(facts("a@a.test"), InboxKeys::Plain);
+        let successor = registry.add(facts("a@a.test"), InboxKeys::Plain);
+        registry.forget_this(&former);
+        assert!(Arc::ptr_eq(&registry.by_address("a@a.test").unwrap(), &successor));
+        registry.forget_this(&successor);
+        assert!(registry.by_address("a@a.test").is_none());
     }
 }

@@ -1,6 +1,8 @@
 //! The HTTP client, and whom it trusts.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::redirect;
 use rustls::pki_types::CertificateDer;
@@ -10,11 +12,16 @@ use url::{Host, Url};
 
 use crate::Error;
 
+/// How long a connection is kept for the next request.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A client for one server: it follows no redirect, and asks no proxy for a server of this machine.
 pub(super) fn client(base: &Url, certificates: &[Vec<u8>]) -> Result<reqwest::Client, Error> {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(certificates)?)
         .redirect(redirect::Policy::none())
+        // Less than the server keeps an idle connection, so that none is used just when it ends.
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .user_agent(concat!("restante-client/", env!("CARGO_PKG_VERSION")));
     if is_local(base) {
         builder = builder.no_proxy();
@@ -24,11 +31,18 @@ pub(super) fn client(base: &Url, certificates: &[Vec<u8>]) -> Result<reqwest::Cl
         .map_err(|error| Error::Configuration(format!("the HTTP client cannot be made: {error}")))
 }
 
+/// Whether a URL names this machine: by loopback, by the address that stands for all, or by `localhost` (RFC 6761).
 fn is_local(base: &Url) -> bool {
+    let is_local_v4 = |address: Ipv4Addr| address.is_loopback() || address.is_unspecified();
     match base.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => is_local_v4(address),
+        Some(Host::Ipv6(address)) => {
+            address.is_loopback() || address.is_unspecified() || address.to_ipv4_mapped().is_some_and(is_local_v4)
+        }
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
         None => false,
     }
 }
@@ -59,4 +73,45 @@ fn add(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), Error> {
     found
         .then_some(())
         .ok_or_else(|| fault("expected PEM with -----BEGIN CERTIFICATE-----".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_this_machine_are_told_apart() {
+        for (url, expected) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://127.9.9.9", true),
+            ("http://0.0.0.0:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://[::]:8080", true),
+            ("http://[::ffff:127.0.0.1]", true),
+            ("http://localhost:8080", true),
+            ("http://LOCALHOST.", true),
+            ("http://mail.localhost", true),
+            ("http://10.0.0.1", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://[fe80::1]", false),
+            ("http://localhost.example", false),
+            ("http://notlocalhost", false),
+        ] {
+            assert_eq!(is_local(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_refused() {
+        let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+        for (pem, fault) in [
+            ("", "expected PEM"),
+            ("not PEM", "expected PEM"),
+            (broken, "invalid peer certificate"),
+        ] {
+            let error = tls(&[pem.into()]).unwrap_err().to_string();
+            let expected = format!("the CA certificate cannot be used: {fault}");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
 }
