@@ -1,12 +1,12 @@
-//! `cargo xtask vectors`: the test vectors of the envelope and of webhook signatures, made by the independent builders in
-//! testkit.
+//! `cargo xtask vectors`: the test vectors of the envelope, of webhook signatures, and of exported inboxes, made
+//! by the independent builders in testkit.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use restante_testkit::{payload, webhook_signature};
+use restante_testkit::{exported_inbox, payload, webhook_signature};
 
 use crate::repository;
 
@@ -25,14 +25,21 @@ pub(crate) fn run(check: bool) -> Result<()> {
 }
 
 /// Folders with the names and contents of their files.
-fn made() -> Result<[(&'static str, BTreeMap<String, String>); 2]> {
+fn made() -> Result<[(&'static str, BTreeMap<String, String>); 3]> {
     let envelope = payload::vectors()
         .into_iter()
         .map(|vector| (vector.name().to_owned(), vector.to_json()));
     let signature = webhook_signature::vectors()
         .into_iter()
         .map(|vector| (vector.name().to_owned(), vector.to_json()));
-    Ok([("envelope", files(envelope)?), ("webhook-signature", files(signature)?)])
+    let import = exported_inbox::vectors()
+        .into_iter()
+        .map(|vector| (vector.name().to_owned(), vector.to_json()));
+    Ok([
+        ("envelope", files(envelope)?),
+        ("import", files(import)?),
+        ("webhook-signature", files(signature)?),
+    ])
 }
 
 /// File names and contents.

@@ -47,8 +47,13 @@ pub fn client_public_key() -> Vec<u8> {
     seeds.pair().0.into_bytes().to_vec()
 }
 
+/// The 2400 bytes that a client keeps, from its seeds.
+pub(crate) fn client_secret_key(d: Seed, z: Seed) -> Vec<u8> {
+    KemSeeds { d, z }.secret_key()
+}
+
 /// The 1952 bytes that clients pin.
-fn server_public_key(xi: &Seed) -> Vec<u8> {
+pub(crate) fn server_public_key(xi: &Seed) -> Vec<u8> {
     ml_dsa_65::KG::keygen_from_seed(xi).0.into_bytes().to_vec()
 }
 
