@@ -23,6 +23,7 @@ mod record;
 mod registry;
 mod routes;
 mod settings;
+mod wait;
 mod watch;
 pub mod webhooks;
 
@@ -40,6 +41,7 @@ pub use local::LocalServer;
 pub use matcher::EmailMatcher;
 pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
+pub use wait::{WaitForEmail, WaitForEmails, WaitForNone};
 pub use watch::{Arrival, Existing, Watch};
 pub use webhooks::{NewWebhook, WebhookEvent, WebhookUpdate, Webhooks, verify_signature};
 

@@ -4,11 +4,13 @@
 //! Field order is the order of the JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{AuthResults, EmailId, Timestamp};
@@ -102,11 +104,26 @@ impl Serialize for Headers {
 
 impl<'de> Deserialize<'de> for Headers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(
-            BTreeMap::<String, String>::deserialize(deserializer)?
-                .into_iter()
-                .collect(),
-        ))
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// Reads an object without a change of its order.
+struct InOrder;
+
+impl<'de> Visitor<'de> for InOrder {
+    type Value = Headers;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of strings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Headers, A::Error> {
+        let mut headers = Vec::new();
+        while let Some(header) = object.next_entry()? {
+            headers.push(header);
+        }
+        Ok(Headers(headers))
     }
 }
 
@@ -153,6 +170,14 @@ impl<'de> Deserialize<'de> for Base64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_keep_their_order() {
+        let json = r#"{"to":"a","from":"b","cc":"c"}"#;
+        let headers: Headers = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&headers).unwrap(), json);
+        assert!(serde_json::from_str::<Headers>(r#"{"to":["a"]}"#).is_err());
+    }
 
     #[test]
     fn base64_reads_what_it_shows() {
