@@ -9,11 +9,7 @@ pub mod signature;
 mod wanted;
 
 use restante_model::{DeliveryId, WebhookId};
-use restante_wire::webhook::TemplateName;
-use restante_wire::{
-    DeliveryList, RedeliverAnswer, RotateSecretResponse, TemplateList, TestWebhookResponse, WebhookList,
-    WebhookMetrics, WebhookResource,
-};
+use restante_wire::{TemplateList, WebhookList};
 
 use crate::http::Call;
 use crate::routes::path;
@@ -28,9 +24,13 @@ pub use restante_model::webhook::{
     BuiltInTemplate, CustomTemplate, FilterConfig, FilterMode, FilterOperator, FilterRule, WebhookTemplate,
 };
 pub use restante_model::{EventId, EventType, RemovalReason};
-pub use restante_wire::ShownSecret;
+pub use restante_wire::{
+    DeliveryList, RedeliverAnswer, RotateSecretResponse, ShownSecret, TestWebhookResponse, WebhookMetrics,
+    WebhookResource,
+};
 pub use restante_wire::webhook::{
-    AttemptWord, DeliveryCounts, DeliveryRecord, DeliveryWord, DisabledWord, ScopeWord, WebhookCounts, WebhookStats,
+    AttemptWord, DeliveryCounts, DeliveryRecord, DeliveryWord, DisabledWord, ScopeWord, TemplateName, WebhookCounts,
+    WebhookStats,
 };
 
 /// The webhooks of one scope: all inboxes, or one.
