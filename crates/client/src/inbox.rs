@@ -147,11 +147,7 @@ impl Inbox {
         &self.client
     }
 
-    pub(crate) fn known(&self) -> &KnownInbox {
-        &self.known
-    }
-
-    /// The same, with its keys, for whoever outlives this handle.
+    /// What this client knows of it, with its keys, for whoever outlives this handle.
     pub(crate) fn shared_known(&self) -> Arc<KnownInbox> {
         Arc::clone(&self.known)
     }
