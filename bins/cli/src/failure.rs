@@ -1,10 +1,18 @@
 //! Why a command did not succeed, and what to do next.
 
+mod advice;
+
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use restante_client::Error;
+use restante_client::{Error, ImportError};
+
+use crate::commands::SmtpError;
+use crate::config::ConfigError;
+use crate::context::Connection;
+use crate::keystore::KeystoreError;
+use crate::output::{note, style};
 
 /// Why a command did not succeed. No text holds a key, a secret or anything of a mail's content.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +20,28 @@ pub(crate) enum Failure {
     /// The client or the server says no.
     #[error(transparent)]
     Client(#[from] Error),
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The keystore cannot be used.
+    #[error(transparent)]
+    Keystore(#[from] KeystoreError),
+    /// An entry of the keystore breaks a rule of exports.
+    #[error("the entry {address} of {} is spoiled: {reason}", path.display())]
+    SpoiledEntry {
+        /// The keystore.
+        path: PathBuf,
+        /// The inbox.
+        address: String,
+        /// The rule.
+        reason: ImportError,
+    },
+    /// No inbox is named, and none is in use.
+    #[error("no inbox of {url} is in use, and none is named")]
+    NoInboxInUse {
+        /// The server.
+        url: String,
+    },
     /// The command makes no sense like this; the text says what is expected.
     #[error("{0}")]
     Usage(String),
@@ -23,14 +53,12 @@ pub(crate) enum Failure {
         /// What the system says.
         source: io::Error,
     },
-    /// The mail server refused the message or could not be reached.
-    #[error("{server} says: {reply}")]
-    Smtp {
-        /// `host:port`.
-        server: String,
-        /// The reply's code and text, or what the network says.
-        reply: String,
-    },
+    /// A mail was not sent.
+    #[error(transparent)]
+    Smtp(#[from] SmtpError),
+    /// The server answers, and says that it cannot do its work.
+    #[error("the server cannot take or store mail at the moment")]
+    NotHealthy,
     /// Results cannot be written.
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
@@ -39,14 +67,54 @@ pub(crate) enum Failure {
     Interrupted,
 }
 
-impl Failure {
-    /// Says it on the standard error, and how the process ends.
-    pub(crate) fn report(&self) -> ExitCode {
-        if matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
-            // A reader that has seen enough, such as `head`, is no failure.
-            return ExitCode::SUCCESS;
+/// A failure, with how the server was found if it was.
+#[derive(Debug)]
+pub(crate) struct Report {
+    failure: Failure,
+    connection: Option<Connection>,
+}
+
+impl From<Failure> for Report {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            connection: None,
         }
-        anstream::eprintln!("error: {self}");
-        ExitCode::from(2)
+    }
+}
+
+impl Report {
+    /// A failure of a command that worked with a server.
+    pub(crate) fn new(failure: Failure, connection: Connection) -> Self {
+        Self {
+            failure,
+            connection: Some(connection),
+        }
+    }
+
+    /// Says it on the standard error, and how the process ends.
+    pub(crate) fn say(&self) -> ExitCode {
+        let text = self.failure.text(self.connection.as_ref());
+        // A reader that has seen enough, such as `head`, is no failure.
+        let code = self.failure.exit_code();
+        if code != 0 {
+            note(&format!("{} {text}", style::bad("error:")));
+        }
+        if let Some(advice) = self.failure.advice(self.connection.as_ref()) {
+            note(&format!("{} {advice}", style::bold("next:")));
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl Failure {
+    /// 1 for what was waited for in vain, 130 for Ctrl-C (128 and the signal's number), 2 for every error.
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Client(Error::WaitTimeout { .. } | Error::UnexpectedEmail { .. }) | Self::NotHealthy => 1,
+            Self::Interrupted => 130,
+            _ => 2,
+        }
     }
 }

@@ -1,1 +1,304 @@
-//! The inboxes that this user knows, with their keys.
+//! The inboxes that this user knows, with their keys: one file, which two processes never spoil for each other.
+//!
+//! A reader needs no lock, because the file is replaced as a whole. A writer holds the lock from its reading to its
+//! replacing, so that no entry of another process is lost.
+
+mod document;
+mod lock;
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+pub(crate) use self::document::{Document, Entry, ServerInboxes};
+use self::lock::Lock;
+
+/// The only version of the file's format.
+const VERSION: u64 = 1;
+
+/// The file of inboxes and keys. Its content is read anew for every operation.
+#[derive(Debug)]
+pub(crate) struct Keystore {
+    folder: PathBuf,
+    warn: fn(&str),
+}
+
+/// Why the keystore cannot be used. No text shows anything of its content.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeystoreError {
+    /// The system says no.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The content is not that of a keystore.
+    #[error("{} is damaged ({reason}), and holds keys that exist nowhere else: repair it, or move it away", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// A later version wrote it.
+    #[error("{} has version {found}, and this restante knows version {VERSION}: use a newer restante", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// Another process holds the lock, and does not let go.
+    #[error("another restante has held {} for {} s: end it", path.display(), lock::PATIENCE.as_secs())]
+    Locked {
+        /// The lock's file.
+        path: PathBuf,
+    },
+}
+
+impl Keystore {
+    /// The keystore in a folder, which need not exist; `warn` is told of permissions that had to be repaired.
+    pub(crate) fn new(folder: PathBuf, warn: fn(&str)) -> Self {
+        Self { folder, warn }
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join("keystore.json")
+    }
+
+    /// What it holds; nothing if it is not there yet.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no keystore of this version.
+    pub(crate) fn read(&self) -> Result<Document, KeystoreError> {
+        let path = self.path();
+        let content = match fs::read(&path) {
+            Ok(content) => Zeroizing::new(content),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Document::default()),
+            Err(source) => return Err(KeystoreError::File { path, source }),
+        };
+        self.repair_permissions(&path)?;
+        parse(path, &content)
+    }
+
+    /// Changes it, unless `change` fails: what other processes change at the same time is kept.
+    ///
+    /// # Errors
+    /// That of `change`; it cannot be read or written, or is no keystore of this version. It is then as it was.
+    pub(crate) fn update<T, E: From<KeystoreError>>(
+        &self,
+        change: impl FnOnce(&mut Document) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.create_folder()?;
+        let _lock = Lock::take(&self.folder.join("keystore.lock"))?;
+        let mut document = self.read()?;
+        let result = change(&mut document)?;
+        self.replace(&document)?;
+        Ok(result)
+    }
+
+    fn create_folder(&self) -> Result<(), KeystoreError> {
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        created.map_err(|source| file_error(&self.folder, source))
+    }
+
+    /// Keys that others could read are at least not left so.
+    fn repair_permissions(&self, path: &Path) -> Result<(), KeystoreError> {
+        let metadata = fs::metadata(path).map_err(|source| file_error(path, source))?;
+        if metadata.permissions().mode() & 0o077 == 0 {
+            return Ok(());
+        }
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(|source| file_error(path, source))?;
+        (self.warn)(&format!(
+            "warning: others could read {}, which holds keys; now they cannot",
+            path.display()
+        ));
+        Ok(())
+    }
+
+    /// The new content is on the disk before it takes the place of the old one.
+    fn replace(&self, document: &Document) -> Result<(), KeystoreError> {
+        let write = || {
+            // tempfile creates it with 0600.
+            let mut file = tempfile::Builder::new()
+                .prefix(".keystore.")
+                .tempfile_in(&self.folder)?;
+            file.write_all(&document.to_json())?;
+            file.as_file().sync_all()?;
+            file.persist(self.path()).map_err(|error| error.error)?;
+            File::open(&self.folder)?.sync_all()
+        };
+        write().map_err(|source| file_error(&self.path(), source))
+    }
+}
+
+fn file_error(path: &Path, source: io::Error) -> KeystoreError {
+    KeystoreError::File {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn parse(path: PathBuf, content: &[u8]) -> Result<Document, KeystoreError> {
+    match document::version(content) {
+        Ok(VERSION) => {}
+        Ok(found) => return Err(KeystoreError::Version { path, found }),
+        Err(error) => return Err(damaged(path, &error)),
+    }
+    serde_json::from_slice(content).map_err(|error| damaged(path, &error))
+}
+
+/// Says where it is damaged: the parser's own text may show a part of it.
+fn damaged(path: PathBuf, error: &serde_json::Error) -> KeystoreError {
+    let what = if error.is_data() {
+        "unexpected fields"
+    } else {
+        "no JSON"
+    };
+    KeystoreError::Damaged {
+        path,
+        reason: format!("{what} at line {}", error.line()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use restante_client::Timestamp;
+
+    use super::*;
+
+    const URL: &str = "http://127.0.0.1:8080";
+
+    fn silent(folder: &Path) -> Keystore {
+        Keystore::new(folder.join("restante"), |_| {})
+    }
+
+    fn add(keystore: &Keystore, address: &str) -> Result<(), KeystoreError> {
+        keystore.update(|document| {
+            document.server_mut(URL).put(Entry::example(address, Timestamp::MAX));
+            Ok(())
+        })
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_put_in_is_there_for_its_owner_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let keystore = silent(home.path());
+        assert!(keystore.read().unwrap().server(URL).is_none());
+        add(&keystore, "a@x.test").unwrap();
+        let document = keystore.read().unwrap();
+        assert_eq!(
+            document.server(URL).unwrap().find("A@X.test").unwrap().address(),
+            "a@x.test"
+        );
+        assert!(document.server("http://127.0.0.1:8081").is_none());
+        let folder = home.path().join("restante");
+        assert_eq!((mode(&folder), mode(&keystore.path())), (0o700, 0o600));
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["keystore.json", "keystore.lock"]);
+    }
+
+    #[test]
+    fn twenty_writers_at_once_lose_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let start = Barrier::new(20);
+        thread::scope(|scope| {
+            for writer in 0..20 {
+                let (home, start) = (home.path(), &start);
+                scope.spawn(move || {
+                    // Each with a keystore, and so with a lock, of its own: as processes have.
+                    let keystore = silent(home);
+                    start.wait();
+                    for count in 0..5 {
+                        add(&keystore, &format!("w{writer}-{count}@x.test")).unwrap();
+                    }
+                });
+            }
+        });
+        let document = silent(home.path()).read().unwrap();
+        let inboxes = document.server(URL).unwrap();
+        assert_eq!(inboxes.entries().len(), 100);
+        assert!(inboxes.find("w19-4@x.test").is_some());
+    }
+
+    #[test]
+    fn a_change_that_fails_leaves_everything_as_it_was() {
+        let home = tempfile::tempdir().unwrap();
+        let keystore = silent(home.path());
+        add(&keystore, "a@x.test").unwrap();
+        let before = fs::read(keystore.path()).unwrap();
+        let failed: Result<(), KeystoreError> = keystore.update(|document| {
+            document.server_mut(URL).remove("a@x.test");
+            Err(KeystoreError::Locked { path: PathBuf::new() })
+        });
+        assert!(matches!(failed, Err(KeystoreError::Locked { .. })));
+        assert_eq!(fs::read(keystore.path()).unwrap(), before);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_and_never_overwritten() {
+        for (content, part) in [
+            ("", "no JSON at line"),
+            ("{\"version\":1,", "no JSON at line 1"),
+            ("{\"version\":1}", "unexpected fields"),
+            ("[]", "unexpected fields"),
+            (
+                "{\"version\":1,\"servers\":{},\n\"S3CRET\":1}",
+                "unexpected fields at line 2",
+            ),
+            ("{\"version\":2,\"keys\":[]}", "version 2"),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            let keystore = silent(home.path());
+            fs::create_dir(home.path().join("restante")).unwrap();
+            fs::write(keystore.path(), content).unwrap();
+            for error in [keystore.read().err(), add(&keystore, "a@x.test").err()] {
+                let text = error.unwrap().to_string();
+                assert!(
+                    text.contains(part) && text.contains(&keystore.path().display().to_string()),
+                    "{text}"
+                );
+                assert!(!text.contains("S3CRET"), "{text}");
+            }
+            assert_eq!(fs::read_to_string(keystore.path()).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn permissions_that_are_too_wide_are_repaired() {
+        let home = tempfile::tempdir().unwrap();
+        let keystore = silent(home.path());
+        add(&keystore, "a@x.test").unwrap();
+        fs::set_permissions(keystore.path(), Permissions::from_mode(0o644)).unwrap();
+        keystore.read().unwrap();
+        assert_eq!(mode(&keystore.path()), 0o600);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("restante"), "a file").unwrap();
+        let text = add(&silent(home.path()), "a@x.test").unwrap_err().to_string();
+        assert!(
+            text.starts_with(&home.path().join("restante").display().to_string()),
+            "{text}"
+        );
+    }
+}

@@ -1,8 +1,9 @@
 //! The `restante` command: what it was started with goes in, an exit code comes out.
 //!
-//! Modules, in reading order: `args`, `config`, `context`, `commands`; `keystore`; `output`; `failure`.
+//! Modules, in reading order: `args`, `config`, `context`, `commands`, `attachments`; `keystore`; `output`; `failure`.
 
 mod args;
+mod attachments;
 mod commands;
 mod config;
 mod context;
@@ -15,26 +16,30 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use self::args::Arguments;
-use self::failure::Failure;
+use self::config::Environment;
+use self::failure::{Failure, Report};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match start(arguments) {
+    match start(arguments, &Environment::of_this_process()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(report) => report.say(),
     }
 }
 
-fn start(arguments: Arguments) -> Result<(), Failure> {
+fn start(arguments: Arguments, environment: &Environment) -> Result<(), Report> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::Output)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         tokio::select! {
             biased;
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
-            done = commands::run(arguments) => done,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted.into()),
+            done = commands::run(arguments, environment) => done,
         }
-    })
+    });
+    // A question that nobody answers must not hold the end up.
+    runtime.shutdown_background();
+    done
 }

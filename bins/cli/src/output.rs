@@ -1,12 +1,17 @@
 //! Where results go: text for people, JSON for machines, notes to the standard error.
 
 pub(crate) mod clean;
+pub(crate) mod email;
+pub(crate) mod question;
+pub(crate) mod spinner;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod time;
+pub(crate) mod webhook;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use anstream::ColorChoice;
 use serde::Serialize;
 
 use self::table::Table;
@@ -75,6 +80,16 @@ impl Output {
 
     /// Says something beside the results: on the standard error.
     pub(crate) fn note(&self, text: &str) {
-        anstream::eprintln!("{text}");
+        note(text);
     }
+}
+
+/// Says something beside the results: on the standard error, where nobody may listen any more.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// When to use colours, for both outputs of this process.
+pub(crate) fn use_colors(choice: ColorChoice) {
+    choice.write_global();
 }

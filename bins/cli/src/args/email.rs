@@ -20,30 +20,36 @@ pub(crate) enum EmailCommand {
     /// List or save the attachments of an email
     Attachments(AttachmentsArgs),
     /// Print the links of an email, one a line
-    Links {
-        /// Which email
-        #[arg(default_value = "latest")]
-        id: EmailChoice,
-    },
+    Links(ChoiceArgs),
     /// Show SPF, DKIM, DMARC and reverse DNS of an email
-    Auth {
-        /// Which email
-        #[arg(default_value = "latest")]
-        id: EmailChoice,
-    },
+    Auth(ChoiceArgs),
     /// Delete emails
     #[command(alias = "rm")]
-    Delete {
-        /// Which emails
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<EmailChoice>,
-    },
+    Delete(ChangeArgs),
     /// Mark emails as read
-    MarkRead {
-        /// Which emails
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<EmailChoice>,
-    },
+    MarkRead(ChangeArgs),
+}
+
+/// Which email is meant.
+#[derive(Debug, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Which email: `latest`, an id, or as much of its beginning or end as no other has
+    #[arg(default_value = "latest", value_name = "ID")]
+    pub(crate) id: EmailChoice,
+    /// The latest one whose subject contains this
+    #[arg(long, value_name = "TEXT", conflicts_with = "id")]
+    pub(crate) subject: Option<String>,
+}
+
+/// `restante email delete` and `restante email mark-read`
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    /// Which emails: ids, or as much of their beginning or end as no other has
+    #[arg(required_unless_present = "all", value_name = "ID")]
+    pub(crate) ids: Vec<EmailChoice>,
+    /// All of the inbox
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
 }
 
 /// `restante email list`
@@ -60,9 +66,8 @@ pub(crate) struct ListArgs {
 /// `restante email view`
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
-    /// Which email
-    #[arg(default_value = "latest")]
-    pub(crate) id: EmailChoice,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Print the HTML body as it is
     #[arg(long)]
     pub(crate) html: bool,
@@ -74,9 +79,8 @@ pub(crate) struct ViewArgs {
 /// `restante email raw`
 #[derive(Debug, Args)]
 pub(crate) struct RawArgs {
-    /// Which email
-    #[arg(default_value = "latest")]
-    pub(crate) id: EmailChoice,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Save it in this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -85,21 +89,22 @@ pub(crate) struct RawArgs {
 /// `restante email attachments`
 #[derive(Debug, Args)]
 pub(crate) struct AttachmentsArgs {
-    /// Which email
-    #[arg(default_value = "latest")]
-    pub(crate) id: EmailChoice,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Save them in this folder, which is made if it is not there
     #[arg(long, short, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
 }
 
-/// Which email is meant: `latest`, or an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One email of an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EmailChoice {
     /// The one that arrived last.
     Latest,
     /// This one.
     Id(EmailId),
+    /// The only one whose id begins or ends like this.
+    Part(String),
 }
 
 impl FromStr for EmailChoice {
@@ -109,8 +114,30 @@ impl FromStr for EmailChoice {
         if text == "latest" {
             return Ok(Self::Latest);
         }
-        text.parse()
-            .map(Self::Id)
-            .map_err(|_| "expected `latest`, or an id such as `restante email list` shows".to_owned())
+        let digits = text.strip_prefix("msg_").unwrap_or(text);
+        let is_part = (1..=32).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_part {
+            return Err("expected `latest`, or an id such as `restante email list` shows".to_owned());
+        }
+        let text = text.to_ascii_lowercase();
+        Ok(text.parse().map_or(Self::Part(text), Self::Id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_email_is_the_latest_or_has_an_id() {
+        assert_eq!("latest".parse(), Ok(EmailChoice::Latest));
+        let id = "msg_0190a8f2c5d17e6b8a7c0123456789ab";
+        assert_eq!(id.parse(), Ok(EmailChoice::Id(id.parse().unwrap())));
+        for part in ["msg_0190", "789ab", "0190a8f2c5d17e6b8a7c0123456789ab"] {
+            assert_eq!(part.parse(), Ok(EmailChoice::Part(part.to_owned())));
+        }
+        for wrong in ["", "msg_", "xyz", "last", &format!("{id}0")] {
+            assert!(wrong.parse::<EmailChoice>().is_err(), "{wrong}");
+        }
     }
 }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use restante_client::Strategy;
+use clap::Args;
 
 /// Options of all commands. What is not given here comes from the environment, then from the configuration file, then
 /// from the server of this machine.
@@ -29,8 +28,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "ADDRESS")]
     pub(crate) inbox: Option<String>,
     /// How to hear of new mail [env: RESTANTE_STRATEGY]
-    #[arg(long, global = true, value_name = "auto|sse|polling", value_parser = strategy)]
-    pub(crate) strategy: Option<Strategy>,
+    #[arg(long, global = true, value_name = "auto|sse|polling", value_parser = ["auto", "sse", "polling"],
+        hide_possible_values = true)]
+    pub(crate) strategy: Option<String>,
     /// The configuration file [env: RESTANTE_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -38,27 +38,7 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to use colours; NO_COLOR is heeded too
-    #[arg(long, global = true, value_name = "auto|always|never", hide_possible_values = true)]
-    pub(crate) color: Option<ColorWish>,
-}
-
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorWish {
-    /// On a terminal, unless the environment says no.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// Reads the name of a strategy.
-pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
-    match text {
-        "auto" => Ok(Strategy::Auto),
-        "sse" => Ok(Strategy::Sse),
-        "polling" => Ok(Strategy::Polling),
-        _ => Err("expected auto, sse or polling".to_owned()),
-    }
+    #[arg(long, global = true, value_name = "auto|always|never", value_parser = ["auto", "always", "never"],
+        hide_possible_values = true)]
+    pub(crate) color: Option<String>,
 }

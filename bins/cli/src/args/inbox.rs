@@ -31,7 +31,7 @@ pub(crate) enum InboxCommand {
     Delete(DeleteArgs),
     /// Write an inbox with its key to a file that only you can read
     Export(ExportArgs),
-    /// Take an exported inbox in
+    /// Take an exported inbox in; it becomes the one in use
     Import(ImportArgs),
 }
 

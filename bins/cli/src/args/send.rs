@@ -9,10 +9,10 @@ use super::wait::header;
 /// `restante send`
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// The recipients; the inbox in use unless given
-    #[arg(value_name = "ADDRESS")]
+    /// A recipient; may be given several times. The inbox in use unless given
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: Vec<String>,
-    /// The sender
+    /// The sender; '' sends as bounces do, with the null reverse-path
     #[arg(long, value_name = "ADDRESS", default_value = "sender@example.test")]
     pub(crate) from: String,
     /// The subject
@@ -36,14 +36,14 @@ pub(crate) struct SendArgs {
     /// A header to add; may be given several times
     #[arg(long = "header", value_name = "NAME:TEXT", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// A whole message to send as it is (RFC 5322), or - for the standard input
+    /// A whole message to send byte for byte (RFC 5322), or - for the standard input; line ends are not changed
     #[arg(
         long,
         value_name = "FILE|-",
         conflicts_with_all = ["subject", "text", "text_file", "html", "html_file", "attachments", "headers"]
     )]
     pub(crate) raw: Option<PathBuf>,
-    /// Ask for TLS after the greeting (STARTTLS)
-    #[arg(long)]
-    pub(crate) starttls: bool,
+    /// Send so many, each with a Message-ID of its own unless --raw is given
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) count: u32,
 }

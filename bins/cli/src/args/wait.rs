@@ -31,9 +31,9 @@ pub(crate) struct MatcherArgs {
 pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) matcher: MatcherArgs,
-    /// Wait for so many
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) count: u32,
+    /// Wait for so many; with --json they come as an array, even a single one
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) count: Option<u32>,
     /// Wait that none comes: exit code 1 when one does
     #[arg(long, conflicts_with = "count")]
     pub(crate) none: bool,

@@ -3,7 +3,9 @@
 /// What a file is sent as; `application/octet-stream` if nobody can tell.
 pub(super) fn content_type(file_name: &str) -> &'static str {
     let ending = file_name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let known = TYPES.iter().find(|(endings, _)| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)));
+    let known = TYPES
+        .iter()
+        .find(|(endings, _)| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)));
     known.map_or("application/octet-stream", |(_, content_type)| content_type)
 }
 
@@ -24,9 +26,18 @@ const TYPES: &[(&[&str], &str)] = &[
     (&["doc"], "application/msword"),
     (&["xls"], "application/vnd.ms-excel"),
     (&["ppt"], "application/vnd.ms-powerpoint"),
-    (&["docx"], "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    (&["xlsx"], "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    (&["pptx"], "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (
+        &["docx"],
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (
+        &["xlsx"],
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (
+        &["pptx"],
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
     (&["odt"], "application/vnd.oasis.opendocument.text"),
     (&["ods"], "application/vnd.oasis.opendocument.spreadsheet"),
     (&["png"], "image/png"),

@@ -9,10 +9,12 @@ use lettre::transport::smtp::client::SmtpConnection;
 use lettre::transport::smtp::extension::{ClientId, Extension};
 use lettre::transport::smtp::response::Response;
 
+use crate::context::SmtpServer;
+
 /// How long a server may take to accept the connection and to greet.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take for a reply: the end of DATA waits for checks of the mail.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+const REPLY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// From whom and to whom a mail goes, whatever its headers say.
 #[derive(Debug, Clone)]
@@ -82,9 +84,10 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects and says EHLO; blocks.
-    pub(super) fn open(server: &str) -> Result<Self, SmtpError> {
+    pub(super) fn open(server: &SmtpServer) -> Result<Self, SmtpError> {
         let hello = ClientId::default();
-        let opened = SmtpConnection::connect(server, Some(GREETING_TIMEOUT), &hello, None, None);
+        let address = (server.host.as_str(), server.port);
+        let opened = SmtpConnection::connect(address, Some(GREETING_TIMEOUT), &hello, None, None);
         let mut connection = opened.map_err(|error| at_start(server, &error))?;
         let set = connection.set_timeout(Some(REPLY_TIMEOUT));
         set.map_err(|error| lost("EHLO", error.to_string()))?;
@@ -104,7 +107,10 @@ impl Session {
         self.say("DATA")?;
         // lettre ends the last line itself: what ends in CRLF would get an empty line more.
         let body = message.strip_suffix(b"\r\n").unwrap_or(message);
-        let reply = self.connection.message(body).map_err(|error| failed("the mail after DATA", &error))?;
+        let reply = self
+            .connection
+            .message(body)
+            .map_err(|error| failed("the mail after DATA", &error))?;
         Ok(accepted(&reply))
     }
 
@@ -136,8 +142,8 @@ impl Session {
     }
 }
 
-fn at_start(server: &str, error: &LettreError) -> SmtpError {
-    let server = server.to_owned();
+fn at_start(server: &SmtpServer, error: &LettreError) -> SmtpError {
+    let server = format!("{}:{}", server.host, server.port);
     if error.status().is_some() {
         return failed("the connection", error);
     }
@@ -150,20 +156,29 @@ fn at_start(server: &str, error: &LettreError) -> SmtpError {
             server,
             reason: format!("it says nothing within {} s", GREETING_TIMEOUT.as_secs()),
         },
-        _ => SmtpError::NoServer { server, reason: reason(error) },
+        _ => SmtpError::NoServer {
+            server,
+            reason: reason(error),
+        },
     }
 }
 
 fn failed(command: &str, error: &LettreError) -> SmtpError {
     let text = reason(error);
     match error.status() {
-        Some(code) => SmtpError::Refused { command: command.to_owned(), reply: format!("{code} {text}") },
+        Some(code) => SmtpError::Refused {
+            command: command.to_owned(),
+            reply: format!("{code} {text}"),
+        },
         None => lost(command, text),
     }
 }
 
 fn lost(command: &str, reason: String) -> SmtpError {
-    SmtpError::Lost { command: command.to_owned(), reason }
+    SmtpError::Lost {
+        command: command.to_owned(),
+        reason,
+    }
 }
 
 /// What the server or the system said, without lettre's words for its kind.
@@ -184,13 +199,19 @@ fn system_error(error: &LettreError) -> Option<&io::Error> {
 fn accepted(reply: &Response) -> Accepted {
     let lines: Vec<&str> = reply.message().collect();
     let words = lines.iter().flat_map(|line| line.split([' ', ',']));
-    let email_ids = words.filter(|word| word.starts_with("msg_")).map(str::to_owned).collect();
+    let email_ids = words
+        .filter(|word| word.starts_with("msg_"))
+        .map(str::to_owned)
+        .collect();
     let last = lines.len().saturating_sub(1);
     let shown = lines.iter().enumerate().map(|(index, line)| {
         let after_code = if index == last { ' ' } else { '-' };
         format!("{}{after_code}{line}", reply.code())
     });
-    Accepted { reply: shown.collect(), email_ids }
+    Accepted {
+        reply: shown.collect(),
+        email_ids,
+    }
 }
 
 #[cfg(test)]

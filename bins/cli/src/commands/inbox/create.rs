@@ -1,0 +1,91 @@
+//! `restante inbox create`
+
+use restante_client::{Inbox, InboxHash, NewInbox, Timestamp};
+use serde::Serialize;
+
+use super::{authentication, expiry, mode, remember};
+use crate::args::inbox::CreateArgs;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::keystore::Entry;
+use crate::output::style;
+use crate::output::table::Table;
+
+/// Creates an inbox, which becomes the one in use.
+pub(super) async fn run(context: &Context, wanted: CreateArgs) -> Result<(), Failure> {
+    let quiet = wanted.quiet;
+    // A keystore that cannot be used must not cost an inbox whose key is then lost.
+    context.keystore.update(|_| Ok::<_, Failure>(()))?;
+    let inbox = context.client.create_inbox(new_inbox(wanted)).await?;
+    remember(context, &inbox)?;
+    if context.output.json {
+        let entry = Entry::of(&inbox.export());
+        return Ok(context.output.json(&Created::of(&inbox, &entry))?);
+    }
+    if quiet {
+        return Ok(context.output.line(inbox.address())?);
+    }
+    show(context, &inbox)
+}
+
+fn new_inbox(wanted: CreateArgs) -> NewInbox {
+    let mut inbox = NewInbox::new();
+    if let Some(address) = wanted.address {
+        inbox = inbox.address(address);
+    }
+    if let Some(ttl) = wanted.ttl {
+        inbox = inbox.ttl(ttl);
+    }
+    if wanted.encrypted {
+        inbox = inbox.encrypted();
+    }
+    if wanted.plain {
+        inbox = inbox.plain();
+    }
+    match (wanted.email_auth, wanted.no_email_auth) {
+        (true, _) => inbox.email_auth(true),
+        (_, true) => inbox.email_auth(false),
+        _ => inbox,
+    }
+}
+
+/// The answer to the creation (interface, "Inbox").
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created<'a> {
+    email_address: &'a str,
+    expires_at: Timestamp,
+    inbox_hash: InboxHash,
+    encrypted: bool,
+    email_auth: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_sig_pk: Option<&'a str>,
+}
+
+impl<'a> Created<'a> {
+    fn of(inbox: &'a Inbox, entry: &'a Entry) -> Self {
+        Self {
+            email_address: inbox.address(),
+            expires_at: inbox.expires_at(),
+            inbox_hash: inbox.hash(),
+            encrypted: inbox.is_encrypted(),
+            email_auth: inbox.email_auth(),
+            server_sig_pk: entry.server_sig_pk(),
+        }
+    }
+}
+
+fn show(context: &Context, inbox: &Inbox) -> Result<(), Failure> {
+    context.output.line(&style::bold(inbox.address()))?;
+    let mut table = Table::facts();
+    table.fact("Mode", mode(inbox.is_encrypted()));
+    if let Some(checked) = inbox.email_auth() {
+        table.fact("Authentication", authentication(checked));
+    }
+    table.fact("Expires", expiry(inbox.expires_at(), context.clock.now()));
+    context.output.table(&table)?;
+    context
+        .output
+        .note("It is the inbox in use: `restante wait` waits for its mail.");
+    Ok(())
+}

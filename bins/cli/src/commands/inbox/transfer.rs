@@ -1,0 +1,130 @@
+//! `restante inbox export` and `restante inbox import`
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use restante_client::{Error, ExportedInbox};
+use zeroize::Zeroizing;
+
+use super::expiry;
+use crate::args::inbox::{ExportArgs, ImportArgs};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::keystore::Entry;
+use crate::output::question::{Answer, ask};
+use crate::output::style;
+
+/// No export is larger.
+const LARGEST_BYTES: u64 = 64 * 1024;
+
+/// Writes an inbox with its key to a file, or to the standard output.
+pub(super) async fn export(context: &Context, wanted: ExportArgs) -> Result<(), Failure> {
+    let export = context.inbox(wanted.address.as_deref()).await?.export();
+    let out = wanted.out.unwrap_or_else(|| ".".into());
+    if is_standard(&out) {
+        return Ok(context.output.bytes(export.to_json().as_bytes())?);
+    }
+    let path = if out.is_dir() {
+        out.join(export.file_name())
+    } else {
+        out
+    };
+    if wanted.force {
+        export.replace_file(&path)?;
+    } else if path.exists() {
+        return Err(Failure::Usage(format!(
+            "{} is there already; --force overwrites it",
+            path.display()
+        )));
+    } else {
+        export.write_file(&path)?;
+    }
+    if context.output.json {
+        let said = serde_json::json!({ "emailAddress": export.address(), "file": path });
+        return Ok(context.output.json(&said)?);
+    }
+    context.output.line(&path.display().to_string())?;
+    if export.is_encrypted() {
+        context
+            .output
+            .note("Whoever has this file can read the mail of the inbox.");
+    }
+    Ok(())
+}
+
+/// Takes an export into the keystore; nothing is asked of the server.
+pub(super) async fn import(context: &Context, wanted: ImportArgs) -> Result<(), Failure> {
+    let export = read(&wanted.file)?;
+    let entry = Entry::of(&export);
+    let replace = wanted.replace || may_replace(context, &entry).await?;
+    let address = entry.address().to_owned();
+    context.keystore.update(|document| {
+        let inboxes = document.server_mut(&context.connection.url);
+        if let (false, Some(known)) = (replace, inboxes.same_as(&entry)) {
+            return Err(already_there(known));
+        }
+        inboxes.put(entry);
+        inboxes.activate(&address);
+        Ok(())
+    })?;
+    say(context, &export)
+}
+
+fn say(context: &Context, export: &ExportedInbox) -> Result<(), Failure> {
+    let now = context.clock.now();
+    if export.expires_at() <= now {
+        context
+            .output
+            .note(&format!("warning: it {}", expiry(export.expires_at(), now)));
+    }
+    if context.output.json {
+        let said = serde_json::json!({ "emailAddress": export.address(), "inboxHash": export.hash() });
+        return Ok(context.output.json(&said)?);
+    }
+    Ok(context
+        .output
+        .line(&format!("{} is in use now", style::bold(export.address())))?)
+}
+
+/// Whether a known inbox may be replaced: the person at the terminal says so; without one nobody does.
+async fn may_replace(context: &Context, entry: &Entry) -> Result<bool, Failure> {
+    let document = context.keystore.read()?;
+    let known = document
+        .server(&context.connection.url)
+        .and_then(|known| known.same_as(entry));
+    let Some(known) = known else {
+        return Ok(false);
+    };
+    match ask(&format!(
+        "{} is known already. Replace it, with its key?",
+        known.address()
+    ))
+    .await?
+    {
+        Answer::Yes => Ok(true),
+        Answer::No | Answer::Nobody => Err(already_there(known)),
+    }
+}
+
+fn already_there(known: &Entry) -> Failure {
+    let address = known.address().to_owned();
+    Failure::Client(Error::InboxAlreadyExists { address })
+}
+
+fn read(path: &Path) -> Result<ExportedInbox, Failure> {
+    if !is_standard(path) {
+        return Ok(ExportedInbox::read_file(path)?);
+    }
+    // One buffer that never grows, and that is wiped: it may hold a key.
+    let mut content = Zeroizing::new(Vec::with_capacity(LARGEST_BYTES as usize + 64));
+    let read = io::stdin().lock().take(LARGEST_BYTES).read_to_end(&mut content);
+    read.map_err(|source| Failure::File {
+        path: PathBuf::from("the standard input"),
+        source,
+    })?;
+    Ok(ExportedInbox::parse(&content).map_err(Error::from)?)
+}
+
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

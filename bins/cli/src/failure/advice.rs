@@ -1,0 +1,92 @@
+//! What a failure says of the server that was meant, and what to do next.
+
+use restante_client::{Error, SignatureError};
+
+use super::Failure;
+use crate::config::Origin;
+use crate::context::Connection;
+
+const START: &str = "start the server with `cargo run --release --bin server`";
+const OTHER_SERVER: &str = "name another one with --url or RESTANTE_URL";
+
+impl Failure {
+    /// What went wrong; it names who said where the server is, where that may be the reason.
+    pub(super) fn text(&self, connection: Option<&Connection>) -> String {
+        let Some(Connection {
+            url,
+            url_origin,
+            key_origin,
+            ..
+        }) = connection
+        else {
+            return self.to_string();
+        };
+        match self {
+            Self::Client(Error::Network { reason, .. }) => format!("cannot reach {url} (from {url_origin}): {reason}"),
+            Self::Client(Error::RequestTimeout { limit, .. }) => {
+                format!(
+                    "no answer from {url} (from {url_origin}) within {} s",
+                    limit.as_secs_f64()
+                )
+            }
+            Self::Client(Error::Unauthorized(answer)) => {
+                format!("{url} (from {url_origin}) does not take the API key from {key_origin}: {answer}")
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// What to do next.
+    pub(super) fn advice(&self, connection: Option<&Connection>) -> Option<String> {
+        match self {
+            Self::Client(error) => of_client(error, connection),
+            Self::NoInboxInUse { .. } => Some(
+                "`restante inbox create` makes one, `restante inbox use ADDRESS` takes one that is there".to_owned(),
+            ),
+            Self::SpoiledEntry { address, .. } => Some(format!(
+                "import it again with `restante inbox import FILE --replace`, or forget it with `restante inbox delete {address}`"
+            )),
+            _ => None,
+        }
+    }
+}
+
+fn of_client(error: &Error, connection: Option<&Connection>) -> Option<String> {
+    let advice = match error {
+        Error::Network { .. } | Error::RequestTimeout { .. } => return Some(of_silence(connection)),
+        Error::Unauthorized(_) => {
+            "the key is in the file .api-key of the server's data directory: name that file in RESTANTE_API_KEY_FILE, \
+             or set RESTANTE_API_KEY"
+        }
+        Error::InboxNotFound(_) => {
+            "it was deleted or has expired: `restante inbox list` shows those that are there, `restante inbox create` \
+             makes one"
+        }
+        Error::EmailNotFound(_) => "`restante email list` shows those that are there",
+        Error::WebhookNotFound(_) => {
+            "`restante webhook list` shows the global ones, with --for-inbox those of the inbox in use"
+        }
+        Error::InboxTaken(_) => {
+            "choose another address, take that inbox with `restante inbox use ADDRESS`, or delete it first"
+        }
+        Error::InboxAlreadyExists { .. } => "--replace takes the imported one in its place",
+        Error::KeyMissing { .. } => {
+            "where it was created, `restante inbox export` writes a file; here, `restante inbox import FILE` takes it in"
+        }
+        Error::SignatureVerification(SignatureError::ServerKeyMismatch) => {
+            "if the server was set up anew, create a new inbox; if it was not, do not trust this server"
+        }
+        Error::Stream(_) | Error::Strategy(_) => "--strategy polling works without the live stream",
+        Error::Api(answer) if answer.status == 400 => "`restante server info` shows what the server allows",
+        Error::Api(answer) if answer.status == 503 => "`restante server health` tells when it works again",
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+fn of_silence(connection: Option<&Connection>) -> String {
+    match connection.map(|connection| &connection.url_origin) {
+        Some(Origin::LocalServer) => format!("the server seems to hang or to have just ended: {START}"),
+        _ => format!("{START}, or {OTHER_SERVER}"),
+    }
+}

@@ -1,0 +1,137 @@
+//! One email as a page: its headers, then its text.
+
+use restante_client::{Email, Timestamp};
+
+use crate::output::time::relative;
+use crate::output::{clean, style};
+
+/// The columns before the value of a field.
+const NAME_WIDTH: usize = 14;
+
+/// Which headers a page begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeaderFields {
+    /// Those that readers show.
+    Known,
+    /// All of the message.
+    All,
+}
+
+/// The page.
+pub(crate) fn page(email: &Email, fields: HeaderFields, now: Timestamp) -> String {
+    let mut page = String::new();
+    match fields {
+        HeaderFields::Known => known_fields(&mut page, email),
+        HeaderFields::All => {
+            for (name, value) in &email.content.headers.0 {
+                // A repeated header's values are joined by newlines.
+                for value in value.split('\n') {
+                    field(&mut page, name, value);
+                }
+            }
+        }
+    }
+    let received = format!("{} ({})", relative(email.received_at(), now), email.received_at());
+    field(&mut page, "Received", &received);
+    field(&mut page, "Id", &email.id().to_string());
+    for defect in &email.content.defects {
+        field(&mut page, "Defect", defect);
+    }
+    page.push('\n');
+    match body(email) {
+        text if text.is_empty() => page.push_str(&style::dim("(no text)")),
+        text => page.push_str(&clean::block(&text)),
+    }
+    page.push('\n');
+    page
+}
+
+/// The text of an email, or of its HTML where there is no text; without white space around it.
+pub(super) fn body(email: &Email) -> String {
+    let text = email.text().map(str::trim).filter(|text| !text.is_empty());
+    let text = text.map(str::to_owned);
+    text.or_else(|| Some(restante_message::html_to_text(email.html()?)))
+        .unwrap_or_default()
+}
+
+fn known_fields(page: &mut String, email: &Email) {
+    let content = &email.content;
+    field(page, "From", email.from());
+    let to = if content.to.is_empty() { email.to() } else { &content.to };
+    list(page, "To", to);
+    list(page, "Cc", &content.cc);
+    list(page, "Reply-To", &content.reply_to);
+    field(page, "Subject", email.subject());
+    if let Some(date) = content.date {
+        field(page, "Date", &date.to_string());
+    }
+    list(page, "Delivered to", email.to());
+    let names: Vec<_> = content
+        .attachments
+        .iter()
+        .map(|file| format!("{} ({})", file.filename, super::size(file.size)))
+        .collect();
+    list(page, "Attachments", &names);
+}
+
+fn list(page: &mut String, name: &str, values: &[String]) {
+    if !values.is_empty() {
+        field(page, name, &values.join(", "));
+    }
+}
+
+fn field(page: &mut String, name: &str, value: &str) {
+    let name = format!("{}:", clean::line(name));
+    page.push_str(&style::dim(format!("{name:<NAME_WIDTH$}")));
+    page.push_str(&clean::line(value));
+    page.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::hostile;
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        text.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+    }
+
+    #[test]
+    fn a_page_is_headers_then_text() {
+        let mut email = hostile();
+        email.summary.metadata.from = "Alice <alice@sender.test>".into();
+        email.summary.metadata.subject = "Grüße".into();
+        email.content.to = vec!["bob@x.test".into(), "carol@x.test".into()];
+        email.content.cc.clear();
+        email.content.reply_to.clear();
+        email.content.defects.clear();
+        email.content.attachments[0].filename = "a.pdf".into();
+        email.summary.metadata.to = restante_model::content::To::One("bob@x.test".into());
+        email.content.text = Some("first\n\nlast\n".into());
+        assert_eq!(
+            plain(&page(&email, HeaderFields::Known, email.received_at())),
+            "From:         Alice <alice@sender.test>\n\
+             To:           bob@x.test, carol@x.test\n\
+             Subject:      Grüße\n\
+             Delivered to: bob@x.test\n\
+             Attachments:  a.pdf (1.2 KB)\n\
+             Received:     0 s ago (2026-01-25T11:41:16.000Z)\n\
+             Id:           msg_0198c3e1f00070008000000012345678\n\
+             \n\
+             first\n\nlast\n"
+        );
+    }
+
+    #[test]
+    fn html_stands_in_where_there_is_no_text() {
+        let mut email = hostile();
+        email.content.html = Some("<p>One</p><p>Two</p>".into());
+        for empty in [None, Some(" \n".to_owned())] {
+            email.content.text = empty;
+            assert_eq!(body(&email), "One\n\nTwo");
+        }
+        email.content.html = None;
+        assert_eq!(body(&email), "");
+        assert!(plain(&page(&email, HeaderFields::Known, email.received_at())).ends_with("\n\n(no text)\n"));
+    }
+}
