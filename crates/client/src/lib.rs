@@ -1,10 +1,61 @@
 //! The Rust SDK of restante: create an inbox, let your application send, wait for the mail, look at it.
 //!
+//! # The paved path
+//!
+//! ```no_run
+#![doc = include_str!("../examples/first_mail.rs")]
+//! ```
+//!
+//! The same without `async` is in [`blocking`].
+//!
+//! # Encrypted inboxes
+//!
+//! The key of an encrypted inbox is made here and never sent; its mail reads like any other.
+//! An export takes the inbox to another process, which needs nothing else.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/sealed.rs")]
+//! ```
+//!
+//! # Live
+//!
+//! A [`Watch`] delivers the mail of any number of inboxes as it arrives; what waits for one email is built on it.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/live.rs")]
+//! ```
+//!
+//! # Webhooks
+//!
+//! Those who receive them verify what came before they believe it: [`webhooks`].
+//!
+//! # What it refuses to know
+//!
+//! How mail is sent: that is your application's part.
+//! Where you keep exports and keys: it writes the file that you name, and nothing else.
+//! The environment and configuration files, but for the discovery file of a server on the same machine
+//! ([`Client::local`]).
+//! Which test framework you use, and what you assert.
+//!
+//! # What always holds
+//!
+//! - What is sealed is opened only after its signature was verified with the server key that was pinned when the inbox
+//!   was created; another key is [`SignatureError::ServerKeyMismatch`], and nothing is opened.
+//! - Every mail that arrives after a [`Watch`] began is delivered exactly once, in every [`Strategy`], whatever happens to
+//!   the connection.
+//! - What is waited for may have come already: a wait looks at what is there first.
+//! - A request that creates something may be repeated: the server answers the repetition as the first one.
+//! - No error and no `Debug` shows a key, a secret or anything of a mail's content; keys and secrets are wiped
+//!   when they are dropped.
+//! - [`Client::close`] ends everything that is under way, in all clones; dropping a wait or a watch ends that one.
+//!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`].
+//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`];
+//! [`blocking`].
 
 mod attachment;
 mod auth;
+pub mod blocking;
 mod builder;
 mod client;
 mod email;

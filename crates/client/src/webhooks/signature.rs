@@ -24,7 +24,7 @@ use restante_model::Timestamp;
 
 /// How far the time of a delivery may be from that of its receiver, unless the receiver says otherwise: 5 minutes, in
 /// both directions.
-pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+pub const TOLERANCE: Duration = Duration::from_mins(5);
 
 const TIMESTAMP: &str = "x-vault-timestamp";
 const SIGNATURE: &str = "x-vault-signature";
@@ -99,7 +99,7 @@ pub fn verify_signature(
     tolerance: Duration,
     now: Timestamp,
 ) -> Result<(), DeliveryError> {
-    if !secret.strip_prefix("whsec_").is_some_and(|random| !random.is_empty()) {
+    if secret.strip_prefix("whsec_").is_none_or(str::is_empty) {
         return Err(DeliveryError::Secret);
     }
     let signed_at = moment(headers.timestamp).ok_or(DeliveryError::Malformed(TIMESTAMP))?;

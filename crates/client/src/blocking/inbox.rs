@@ -1,0 +1,134 @@
+//! One inbox of the blocking client.
+
+use restante_model::{EmailId, InboxHash, Timestamp};
+use restante_wire::SyncResource;
+
+use super::runtime::Runtime;
+use super::{Wait, Watch, Webhooks};
+use crate::{
+    Email, EmailMatcher, EmailSummary, Error, Existing, ExportedInbox, UnreadableEmail, WaitForEmail, WaitForEmails,
+    WaitForNone,
+};
+
+/// An inbox that a client knows, as [`crate::Inbox`]; clones are the same inbox.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    runtime: Runtime,
+    inbox: crate::Inbox,
+}
+
+impl Inbox {
+    pub(super) fn new(runtime: Runtime, inbox: crate::Inbox) -> Self {
+        Self { runtime, inbox }
+    }
+
+    pub(super) fn asynchronous(&self) -> &crate::Inbox {
+        &self.inbox
+    }
+
+    /// Where it takes mail.
+    pub fn address(&self) -> &str {
+        self.inbox.address()
+    }
+
+    /// Its name in streams and records.
+    pub fn hash(&self) -> InboxHash {
+        self.inbox.hash()
+    }
+
+    /// From then on it is gone.
+    pub fn expires_at(&self) -> Timestamp {
+        self.inbox.expires_at()
+    }
+
+    /// Whether its mail is sealed.
+    pub fn is_encrypted(&self) -> bool {
+        self.inbox.is_encrypted()
+    }
+
+    /// As [`crate::Inbox::email_auth`].
+    pub fn email_auth(&self) -> Option<bool> {
+        self.inbox.email_auth()
+    }
+
+    /// As [`crate::Inbox::wait_for`]: `inbox.wait_for(matcher).timeout(..).wait()?`.
+    pub fn wait_for(&self, matcher: EmailMatcher) -> Wait<WaitForEmail> {
+        Wait::new(self.runtime.clone(), self.inbox.wait_for(matcher))
+    }
+
+    /// As [`crate::Inbox::wait_for_many`].
+    pub fn wait_for_many(&self, count: usize, matcher: EmailMatcher) -> Wait<WaitForEmails> {
+        Wait::new(self.runtime.clone(), self.inbox.wait_for_many(count, matcher))
+    }
+
+    /// As [`crate::Inbox::wait_for_none`].
+    pub fn wait_for_none(&self, matcher: EmailMatcher) -> Wait<WaitForNone> {
+        Wait::new(self.runtime.clone(), self.inbox.wait_for_none(matcher))
+    }
+
+    /// As [`crate::Inbox::watch`].
+    pub fn watch(&self, existing: Existing) -> Result<Watch, Error> {
+        let watch = self.runtime.wait(self.inbox.watch(existing))?;
+        Ok(Watch::new(self.runtime.clone(), watch))
+    }
+
+    /// As [`crate::Inbox::emails`].
+    pub fn emails(&self) -> Result<Vec<Email>, Error> {
+        self.runtime.wait(self.inbox.emails())
+    }
+
+    /// As [`crate::Inbox::summaries`].
+    pub fn summaries(&self) -> Result<Vec<EmailSummary>, Error> {
+        self.runtime.wait(self.inbox.summaries())
+    }
+
+    /// As [`crate::Inbox::each_email`].
+    pub fn each_email(&self) -> Result<Vec<Result<Email, UnreadableEmail>>, Error> {
+        self.runtime.wait(self.inbox.each_email())
+    }
+
+    /// As [`crate::Inbox::each_summary`].
+    pub fn each_summary(&self) -> Result<Vec<Result<EmailSummary, UnreadableEmail>>, Error> {
+        self.runtime.wait(self.inbox.each_summary())
+    }
+
+    /// As [`crate::Inbox::email`].
+    pub fn email(&self, id: EmailId) -> Result<Email, Error> {
+        self.runtime.wait(self.inbox.email(id))
+    }
+
+    /// As [`crate::Inbox::source`].
+    pub fn source(&self, id: EmailId) -> Result<Vec<u8>, Error> {
+        self.runtime.wait(self.inbox.source(id))
+    }
+
+    /// As [`crate::Inbox::mark_read`].
+    pub fn mark_read(&self, id: EmailId) -> Result<(), Error> {
+        self.runtime.wait(self.inbox.mark_read(id))
+    }
+
+    /// As [`crate::Inbox::delete_email`].
+    pub fn delete_email(&self, id: EmailId) -> Result<(), Error> {
+        self.runtime.wait(self.inbox.delete_email(id))
+    }
+
+    /// As [`crate::Inbox::sync_status`].
+    pub fn sync_status(&self) -> Result<SyncResource, Error> {
+        self.runtime.wait(self.inbox.sync_status())
+    }
+
+    /// As [`crate::Inbox::export`].
+    pub fn export(&self) -> ExportedInbox {
+        self.inbox.export()
+    }
+
+    /// The webhooks that hear of this inbox alone.
+    pub fn webhooks(&self) -> Webhooks {
+        Webhooks::new(self.runtime.clone(), self.inbox.webhooks())
+    }
+
+    /// As [`crate::Inbox::delete`].
+    pub fn delete(&self) -> Result<(), Error> {
+        self.runtime.wait(self.inbox.delete())
+    }
+}
