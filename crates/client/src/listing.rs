@@ -25,7 +25,7 @@ pub struct UnreadableEmail {
 
 /// What is asked of each email.
 #[derive(Debug, Clone, Copy)]
-enum Content {
+pub(crate) enum Content {
     Included,
     LeftOut,
 }
@@ -84,7 +84,7 @@ impl Inbox {
         let mut emails = Vec::new();
         let mut before = None;
         loop {
-            let page = self.page(content, before).await?;
+            let page = self.page(content, content.page(), before).await?;
             let (is_last, oldest) = (page.len() < content.page(), page.last().map(|record| record.id));
             emails.extend(page.iter().map(|record| {
                 open(self, record, reader).map_err(|error| UnreadableEmail {
@@ -102,11 +102,16 @@ impl Inbox {
         }
     }
 
-    /// Emails older than `before`, also from a server that knows no paging and answers with all of them.
-    async fn page(&self, content: Content, before: Option<EmailId>) -> Result<Vec<EmailRecord>, Error> {
+    /// The newest `limit` emails older than `before`, also from a server that knows no paging and answers with all of them.
+    pub(crate) async fn page(
+        &self,
+        content: Content,
+        limit: usize,
+        before: Option<EmailId>,
+    ) -> Result<Vec<EmailRecord>, Error> {
         let mut call = Call::get(path(["inboxes", self.address(), "emails"]))
             .query("includeContent", content.parameter())
-            .query("limit", content.page().to_string());
+            .query("limit", limit.to_string());
         if let Some(before) = before {
             call = call.query("before", before.to_string());
         }

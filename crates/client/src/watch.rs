@@ -34,7 +34,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use self::engine::{Command, Engine};
@@ -145,21 +145,26 @@ impl Watch {
         self.order(Command::Add(Box::new(baseline))).await
     }
 
-    /// Leaves out an inbox from now on; one that it does not have changes nothing.
+    /// Leaves out an inbox; one that it does not have changes nothing.
     ///
-    /// Emails of it that wait for [`Watch::next`] already still come.
+    /// What arrives after it returned does not come; emails that wait for [`Watch::next`] already still do.
     /// Without any inbox the subscription waits for one to be added.
     ///
     /// # Errors
     /// [`Error::Stream`] if the subscription is over.
     pub async fn remove(&self, inbox: &Inbox) -> Result<(), Error> {
-        self.order(Command::Remove(inbox.hash())).await
+        let (done, left_out) = oneshot::channel();
+        self.order(Command::Remove(inbox.hash(), done)).await?;
+        left_out.await.map_err(|_| over())
     }
 
     async fn order(&self, command: Command) -> Result<(), Error> {
-        let sent = self.commands.send(command).await;
-        sent.map_err(|_| Error::Stream("the subscription is over".to_owned()))
+        self.commands.send(command).await.map_err(|_| over())
     }
+}
+
+fn over() -> Error {
+    Error::Stream("the subscription is over".to_owned())
 }
 
 impl Stream for Watch {

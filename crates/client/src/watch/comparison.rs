@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use restante_model::EmailId;
 
 use super::seen::Seen;
-use crate::http::Call;
+use crate::listing::Content;
 use crate::record::EmailRecord;
-use crate::routes::path;
 use crate::{Error, Inbox};
 
 /// The emails asked for with one request of a listing.
@@ -33,14 +32,12 @@ pub(super) async fn compare(inbox: &Inbox, seen: &Seen) -> Result<Option<Differe
     let mut unseen = BTreeMap::new();
     let mut listed = BTreeSet::new();
     loop {
-        let page = page(inbox, listed.first().copied()).await?;
-        let full = page.len() >= PAGE;
-        let oldest = listed.first().copied();
+        let page = inbox.page(Content::LeftOut, PAGE, listed.first().copied()).await?;
+        let is_last = page.len() < PAGE;
         listed.extend(page.iter().map(|record| record.id));
         let new = page.into_iter().filter(|record| !seen.contains(record.id));
         unseen.extend(new.map(|record| (record.id, record)));
-        // A server that does not know `before` answers with the same page again: the listing does not get older.
-        if !full || listed.first().copied() == oldest {
+        if is_last {
             let listed = Some(listed);
             return Ok(Some(Difference { unseen, listed }));
         }
@@ -48,14 +45,4 @@ pub(super) async fn compare(inbox: &Inbox, seen: &Seen) -> Result<Option<Differe
             return Ok(Some(Difference { unseen, listed: None }));
         }
     }
-}
-
-async fn page(inbox: &Inbox, before: Option<EmailId>) -> Result<Vec<EmailRecord>, Error> {
-    let mut call = Call::get(path(["inboxes", inbox.address(), "emails"]))
-        .query("includeContent", "false")
-        .query("limit", PAGE.to_string());
-    if let Some(before) = before {
-        call = call.query("before", before.to_string());
-    }
-    inbox.client().http().json(call).await
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Ended;
@@ -17,13 +17,14 @@ use crate::{Client, Error, InboxHash, Strategy};
 
 /// While the stream is up, everything is compared once more this often: so an inbox that is gone is noticed, and what
 /// was deleted is forgotten.
-const CHECK_UP: Duration = Duration::from_secs(300);
+const CHECK_UP: Duration = Duration::from_mins(5);
 
 /// A change of the inboxes.
 #[derive(Debug)]
 pub(super) enum Command {
     Add(Box<Baseline>),
-    Remove(InboxHash),
+    /// Answered when it is done.
+    Remove(InboxHash, oneshot::Sender<()>),
 }
 
 /// What follows the inboxes.
@@ -84,7 +85,11 @@ impl Engine {
             };
             match command {
                 Some(Command::Add(baseline)) => self.synchroniser.ledger.add(*baseline),
-                Some(Command::Remove(hash)) => self.synchroniser.ledger.remove(hash),
+                Some(Command::Remove(hash, done)) => {
+                    self.synchroniser.ledger.remove(hash);
+                    // Whoever asked may have given up.
+                    let _ = done.send(());
+                }
                 None => return Ended::Abandoned,
             }
             self.pause = Duration::ZERO;
@@ -118,10 +123,10 @@ impl Engine {
                 Ok(connection) => self.follow(connection).await?,
                 Err(failure) => failure,
             };
-            match failure {
+            match &failure {
                 Error::Unauthorized(_) | Error::Closed => return Err(Ended::Failed(failure)),
-                // The server may know none of the inboxes any more; each is asked for.
-                Error::Api(_) => {
+                // The server knows none of the inboxes any more; each is asked for, so that each is reported.
+                Error::Api(answer) if answer.status == 400 => {
                     let _ = self.synchroniser.resynchronise().await?;
                 }
                 _ => {}

@@ -142,9 +142,12 @@ mod tests {
         }
     }
 
+    /// A stream, and its events: name, data, id.
+    type Row = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
+
     #[test]
     fn streams_are_read_as_the_standard_says() {
-        let table: &[(&str, &[(&str, &str, &str)])] = &[
+        let table: &[Row] = &[
             ("id: 1\ndata: one\n\n", &[("", "one", "1")]),
             ("id:1\r\ndata:one\r\n\r\n", &[("", "one", "1")]),
             ("id: 1\rdata: one\r\r", &[("", "one", "1")]),
@@ -181,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused_before_it_takes_memory() {
-        let chunk = [b'x'; 1 << 16];
+        let chunk = vec![b'x'; 1 << 16];
         let mut events = Events::default();
         let taken = (0..32).take_while(|_| events.take(&chunk).is_ok()).count();
         assert_eq!(taken, MAX_BYTES / chunk.len());

@@ -180,8 +180,14 @@ impl Unread {
             Self::Listed(record) => return inbox.summary(record, reader),
             Self::Heard(record) => record,
         };
-        let misses = || inbox.client().unexpected("events", "an event has no metadata");
-        let metadata = inbox.metadata(record.metadata().ok_or_else(misses)?, reader)?;
+        let unexpected = |reason| inbox.client().unexpected("events", reason);
+        let part = record.metadata();
+        let part = part.ok_or_else(|| unexpected("an event has no metadata"))?;
+        let metadata = inbox.metadata(part, reader)?;
+        // A genuine document of another email is not this one's.
+        if metadata.id != record.email_id {
+            return Err(unexpected("an event has the metadata of another email"));
+        }
         Ok(EmailSummary {
             id: record.email_id,
             inbox_id: record.inbox_id,

@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn polling_slows_down_to_the_longest_pause() {
         let mut schedule = polling();
-        let pauses: Vec<_> = (0..10).map(|_| schedule.next_pause(false, 0.0).as_secs_f64()).collect();
-        let expected = [2.0, 3.0, 4.5, 6.75, 10.125, 15.1875, 22.781_25, 30.0, 30.0, 30.0];
+        let pauses: Vec<_> = (0..10).map(|_| schedule.next_pause(false, 0.0).as_millis()).collect();
+        let expected = [2000, 3000, 4500, 6750, 10_125, 15_187, 22_781, 30_000, 30_000, 30_000];
         assert_eq!(pauses, expected);
     }
 
@@ -100,16 +100,16 @@ mod tests {
     fn a_change_makes_polling_fast_again() {
         let mut schedule = polling();
         let changes = [false, false, true, false, true, true, false];
-        let pauses = changes.map(|changed| schedule.next_pause(changed, 0.0).as_secs_f64());
-        assert_eq!(pauses, [2.0, 3.0, 2.0, 3.0, 2.0, 2.0, 3.0]);
+        let pauses = changes.map(|changed| schedule.next_pause(changed, 0.0).as_secs());
+        assert_eq!(pauses, [2, 3, 2, 3, 2, 2, 3]);
     }
 
     #[test]
     fn jitter_adds_up_to_its_share_and_does_not_grow() {
-        for (fraction, expected) in [(0.0, 2.0), (0.5, 2.3), (1.0, 2.6)] {
+        for (fraction, expected) in [(0.0, 2000), (0.5, 2300), (1.0, 2600)] {
             let mut schedule = polling();
-            assert_eq!(schedule.next_pause(false, fraction).as_secs_f64(), expected);
-            assert_eq!(schedule.next_pause(false, 0.0).as_secs_f64(), 3.0);
+            assert_eq!(schedule.next_pause(false, fraction).as_millis(), expected);
+            assert_eq!(schedule.next_pause(false, 0.0).as_millis(), 3000);
         }
     }
 
