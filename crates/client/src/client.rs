@@ -257,7 +257,7 @@ mod tests {
     fn a_fraction_of_a_time_to_live_counts_as_a_second() {
         for (ttl, expected) in [
             (Duration::ZERO, 0),
-            (Duration::from_secs(60), 60),
+            (Duration::from_mins(1), 60),
             (Duration::from_millis(59_001), 60),
             (Duration::from_nanos(60_000_000_001), 61),
             (Duration::MAX, u64::MAX),

@@ -228,3 +228,28 @@ fn header_value(api_key: &ApiKey) -> Result<HeaderValue, Error> {
     value.set_sensitive(true);
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use restante_model::SystemClock;
+
+    use super::*;
+    use crate::Client;
+
+    #[test]
+    fn neither_the_transport_nor_a_request_shows_the_key() {
+        let key = "a-key-that-nobody-may-see";
+        let builder = Client::builder("http://127.0.0.1:1/team/", key);
+        let client = builder.clock(Arc::new(SystemClock)).build().unwrap();
+        let http = client.http();
+        let request = http.request(&Call::post("/api/x").query("a", "b c")).unwrap();
+        assert_eq!(request.url().as_str(), "http://127.0.0.1:1/team/api/x?a=b+c");
+        assert_eq!(request.headers()[API_KEY], key);
+        let shown = format!("{http:?} {request:?} {:?}", request.headers());
+        assert!(!shown.contains(key), "{shown}");
+        assert!(
+            shown.starts_with(r#"Http { url: "http://127.0.0.1:1/team", .. }"#),
+            "{shown}"
+        );
+    }
+}

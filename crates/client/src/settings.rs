@@ -169,7 +169,7 @@ mod tests {
             ("jitter", |s| s.polling.jitter = 1.1),
             ("jitter", |s| s.polling.jitter = f64::NAN),
             ("time-out of connections", |s| {
-                s.reconnect.connect_timeout = Duration::ZERO
+                s.reconnect.connect_timeout = Duration::ZERO;
             }),
         ];
         for (named, change) in changes {

@@ -32,7 +32,7 @@ mod tests {
         let now = Timestamp::from_unix_ms(784_111_777_500);
         for (text, expected) in [
             ("0", Some(Duration::ZERO)),
-            (" 120 ", Some(Duration::from_secs(120))),
+            (" 120 ", Some(Duration::from_mins(2))),
             ("99999999999999999999", Some(Duration::from_secs(u64::MAX))),
             ("Sun, 06 Nov 1994 08:50:07 GMT", Some(Duration::from_millis(29_500))),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(Duration::ZERO)),

@@ -13,7 +13,7 @@ use url::{Host, Url};
 use crate::Error;
 
 /// How long a connection is kept for the next request.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A client for one server: it follows no redirect, and asks no proxy for a server of this machine.
 pub(super) fn client(base: &Url, certificates: &[Vec<u8>]) -> Result<reqwest::Client, Error> {

@@ -1,0 +1,41 @@
+//! What is shown, and what is not.
+
+use restante_client::{Client, Error};
+use restante_testkit::receiver::Receiver;
+
+use super::stage::{KEY, builder, client, created, refusal};
+
+#[tokio::test]
+async fn no_key_is_shown() {
+    let server = Receiver::start();
+    let unfinished = builder(&server).ca_certificate("-----BEGIN PRIVATE KEY-----");
+    let client = client(&server);
+    let inbox = created(&server, &client).await;
+    server.script([refusal(401, "Invalid API key")]);
+    let error = client.check_key().await.unwrap_err();
+    for shown in [
+        format!("{unfinished:?} {unfinished:#?}"),
+        format!("{client:?} {client:#?}"),
+        format!("{inbox:?} {inbox:#?}"),
+        format!("{error} {error:?}"),
+    ] {
+        assert!(!shown.contains(KEY) && !shown.contains("PRIVATE KEY"), "{shown}");
+    }
+    // The bytes of a file, as `Debug` shows them.
+    assert!(!format!("{unfinished:?}").contains("45, 45, 45"));
+}
+
+#[test]
+fn a_client_that_cannot_be_made_shows_no_key() {
+    for (url, key) in [
+        (KEY, "http://127.0.0.1:8080"),
+        ("http://127.0.0.1:8080", ""),
+        ("http://127.0.0.1:8080", " \n"),
+        ("http://127.0.0.1:8080", "a-key-for-tests\nof-the-transport-only"),
+        ("http://me:a-key-for-tests@127.0.0.1", KEY),
+    ] {
+        let error = Client::new(url, key).unwrap_err();
+        assert!(matches!(&error, Error::Configuration(_)), "{error:?}");
+        assert!(!format!("{error} {error:?}").contains("a-key-for-tests"), "{error}");
+    }
+}
