@@ -20,6 +20,7 @@ mod limits;
 mod peer;
 mod profile;
 mod retention;
+mod sdk;
 mod server_info;
 mod smtp;
 mod stalls;
