@@ -12,7 +12,7 @@ use crate::commands::SmtpError;
 use crate::config::ConfigError;
 use crate::context::Connection;
 use crate::keystore::KeystoreError;
-use crate::output::{note, style};
+use crate::output::{clean, note, style};
 
 /// Why a command did not succeed. No text holds a key, a secret or anything of a mail's content.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +94,8 @@ impl Report {
 
     /// Says it on the standard error, and how the process ends.
     pub(crate) fn say(&self) -> ExitCode {
-        let text = self.failure.text(self.connection.as_ref());
+        // What a server said may stand in it.
+        let text = clean::block(&self.failure.text(self.connection.as_ref()));
         // A reader that has seen enough, such as `head`, is no failure.
         let code = self.failure.exit_code();
         if code != 0 {

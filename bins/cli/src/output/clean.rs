@@ -32,3 +32,39 @@ fn is_break(c: char) -> bool {
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_one_and_commands_nothing() {
+        for (text, clean) in [
+            ("plain text", "plain text"),
+            ("Grüße, 東京 🎉", "Grüße, 東京 🎉"),
+            ("two\r\nlines", "two lines"),
+            ("a\tb", "a b"),
+            ("\u{1b}]0;title\u{7}x", " ]0;title x"),
+            ("\u{9b}31mred", " 31mred"),
+            ("nul\0del\u{7f}end", "nul del end"),
+            ("para\u{2029}graph\u{2028}s", "para graph s"),
+            ("next\u{85}line", "next line"),
+            ("gpj\u{202e}exe.\u{2066}\u{200f}\u{61c}", "gpjexe."),
+        ] {
+            assert_eq!(line(text), clean, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_keeps_its_lines() {
+        assert_eq!(block("a\n\tb\r\nc\u{1b}[2J\u{9b}\u{202e}d\0"), "a\n\tb\nc[2Jd");
+    }
+
+    #[test]
+    fn no_control_and_no_direction_gets_through() {
+        let all: String = ('\0'..='\u{ffff}').collect();
+        let bad = |c: char| c.is_control() || is_direction(c) || is_break(c);
+        assert!(!line(&all).contains(bad));
+        assert!(!block(&all).contains(|c| bad(c) && !matches!(c, '\n' | '\t' | '\u{2028}' | '\u{2029}')));
+    }
+}

@@ -4,6 +4,9 @@ use comfy_table::{ContentArrangement, Row};
 
 use super::{clean, style};
 
+/// The blanks between columns.
+const GAP: u16 = 2;
+
 /// How a row shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowStyle {
@@ -67,6 +70,9 @@ impl Table {
         for (_, cells) in &self.rows {
             table.add_row(one_line(cells.iter().cloned()));
         }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, GAP));
+        }
         self.styled(&table)
     }
 
@@ -74,9 +80,9 @@ impl Table {
         let header = (!self.header.is_empty()).then_some(RowStyle::Strong);
         let styles = header.into_iter().chain(self.rows.iter().map(|(style, _)| *style));
         let lines = table.lines().zip(styles).map(|(line, style)| match style {
-            RowStyle::Normal => format!("{}\n", line.trim()),
-            RowStyle::Strong => format!("{}\n", style::bold(line.trim())),
-            RowStyle::Faint => format!("{}\n", style::dim(line.trim())),
+            RowStyle::Normal => format!("{}\n", line.trim_end()),
+            RowStyle::Strong => format!("{}\n", style::bold(line.trim_end())),
+            RowStyle::Faint => format!("{}\n", style::dim(line.trim_end())),
         });
         lines.collect()
     }
@@ -86,4 +92,66 @@ fn one_line(cells: impl Iterator<Item = String>) -> Row {
     let mut row = Row::from(cells.collect::<Vec<_>>());
     row.max_height(1);
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Table {
+        let mut table = Table::new(["", "ADDRESS", "SUBJECT"]);
+        let cells = |cells: [&str; 3]| cells.map(str::to_owned);
+        table.row(RowStyle::Strong, cells(["*", "a@x.test", "Grüße aus 東京"]));
+        table.row(
+            RowStyle::Normal,
+            cells(["", "longer@x.test", "two\nlines \u{1b}[31m\u{202e}and colour"]),
+        );
+        table.row(RowStyle::Faint, cells(["", "c@x.test", ""]));
+        table
+    }
+
+    fn plain(table: &Table, width: Option<u16>) -> String {
+        anstream::adapter::strip_str(&table.render(width)).to_string()
+    }
+
+    #[test]
+    fn columns_are_aligned_and_every_row_takes_one_line() {
+        assert_eq!(
+            plain(&example(), None),
+            "   ADDRESS        SUBJECT\n\
+             *  a@x.test       Grüße aus 東京\n   \
+             longer@x.test  two lines [31mand colour\n   \
+             c@x.test\n"
+        );
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_is_cut() {
+        let shown = plain(&example(), Some(30));
+        assert_eq!(shown.lines().count(), 4, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 30), "{shown}");
+        assert!(shown.contains('…') && shown.contains("two"), "{shown}");
+    }
+
+    #[test]
+    fn rows_have_their_styles() {
+        let shown = example().render(None);
+        let lines: Vec<_> = shown.lines().collect();
+        assert!(
+            lines[0].starts_with("\u{1b}[1m") && lines[1].starts_with("\u{1b}[1m*"),
+            "{lines:?}"
+        );
+        assert!(
+            !lines[2].contains('\u{1b}') && lines[3].starts_with("\u{1b}[2m"),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn facts_have_no_header() {
+        let mut facts = Table::facts();
+        facts.fact("Mode", "plain");
+        facts.fact("Expires", "in 9 min");
+        assert_eq!(plain(&facts, None), "Mode     plain\nExpires  in 9 min\n");
+    }
 }
