@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_between_characters_and_keeps_its_ending() {
         let long = safe_name(&format!("{}.tar.gz", "ü".repeat(300)));
-        assert!(long.ends_with(".gz") && long.len() <= MAX_BYTES, "{long}");
+        assert!(
+            long.rsplit('.').next() == Some("gz") && long.len() <= MAX_BYTES,
+            "{long}"
+        );
         assert_eq!(safe_name(&"x".repeat(999)).len(), MAX_BYTES);
         let no_ending = format!("a.{}", "x".repeat(999));
         assert!(safe_name(&no_ending).len() <= MAX_BYTES);

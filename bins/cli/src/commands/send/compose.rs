@@ -9,6 +9,7 @@ use super::content_type::content_type;
 
 /// What the body says if nobody says anything.
 const DEFAULT_TEXT: &str = "This is a test mail.\n";
+const LINE_END: &[u8] = b"\r\n";
 
 /// What a mail is made of.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +61,9 @@ pub(super) fn compose(draft: &Draft, date: SystemTime) -> Result<Vec<u8>, Compos
     for to in &draft.to {
         builder = builder.to(mailbox(to)?);
     }
-    let made = match body(draft) {
+    let content = body(draft);
+    let ended = content.is_ended();
+    let made = match content {
         Content::One(part) => builder.singlepart(part),
         Content::Several(parts) => builder.multipart(parts),
     };
@@ -71,6 +74,9 @@ pub(super) fn compose(draft: &Draft, date: SystemTime) -> Result<Vec<u8>, Compos
         added.extend_from_slice(header_line(name, value)?.as_bytes());
     }
     added.extend(message.formatted());
+    if ended {
+        added.truncate(added.len() - LINE_END.len());
+    }
     Ok(added)
 }
 
@@ -108,6 +114,17 @@ enum Content {
     Several(MultiPart),
 }
 
+impl Content {
+    /// Whether the CRLF that lettre writes after every body is one too many: between parts it is the boundary's, at the
+    /// end it would be an empty line.
+    fn is_ended(&self) -> bool {
+        match self {
+            Self::One(part) => part.raw_body().is_empty() || part.raw_body().ends_with(LINE_END),
+            Self::Several(_) => false,
+        }
+    }
+}
+
 fn body(draft: &Draft) -> Content {
     let shown = shown(draft);
     if draft.files.is_empty() {
@@ -123,24 +140,28 @@ fn body(draft: &Draft) -> Content {
 
 /// What a reader shows: text, HTML, or both for it to choose.
 fn shown(draft: &Draft) -> Content {
-    let html = |html: &String| SinglePart::html(html.clone());
+    let html = |html: &str| SinglePart::html(with_crlf(html));
     match (&draft.text, &draft.html) {
         (Some(text), Some(page)) => Content::Several(
             MultiPart::alternative()
-                .singlepart(SinglePart::plain(text.clone()))
+                .singlepart(SinglePart::plain(with_crlf(text)))
                 .singlepart(html(page)),
         ),
         (None, Some(page)) => Content::One(html(page)),
-        (text, None) => Content::One(SinglePart::plain(text.as_deref().unwrap_or(DEFAULT_TEXT).to_owned())),
+        (text, None) => Content::One(SinglePart::plain(with_crlf(text.as_deref().unwrap_or(DEFAULT_TEXT)))),
     }
+}
+
+/// With the line ends of mail; lettre forgets the first line and takes its time for the others.
+fn with_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 fn attachment(file: &AttachedFile) -> SinglePart {
     let octets = || ContentType::parse("application/octet-stream").expect("a content type");
     let kind = ContentType::parse(content_type(&file.name)).unwrap_or_else(|_| octets());
     // Other encodings change the line ends of what looks like text.
-    let body = Body::new_with_encoding(file.bytes.clone(), ContentTransferEncoding::Base64)
-        .unwrap_or_else(Body::new);
+    let body = Body::new_with_encoding(file.bytes.clone(), ContentTransferEncoding::Base64).unwrap_or_else(Body::new);
     Attachment::new(file.name.clone()).body(body, kind)
 }
 
@@ -167,7 +188,7 @@ mod tests {
     }
 
     fn composed(draft: &Draft) -> restante_message::ParsedMessage {
-        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_661);
         let bytes = compose(draft, date).unwrap();
         let lines = bytes.split(|byte| *byte == b'\n');
         assert!(lines.rev().skip(1).all(|line| line.ends_with(b"\r")), "a bare LF");
@@ -181,6 +202,42 @@ mod tests {
         assert_eq!(mail.text.as_deref(), Some("This is a test mail.\n"));
         assert_eq!(mail.html, None);
         assert!(mail.defects.is_empty(), "{:?}", mail.defects);
+    }
+
+    #[test]
+    fn texts_arrive_as_they_are() {
+        let long = "x".repeat(2000);
+        for text in [
+            "",
+            "a",
+            "a\n",
+            "a\n\n",
+            "\na\n.\n..b\n",
+            "ü",
+            "ü\n",
+            "日本語日本語\n",
+            &long,
+        ] {
+            let plain = Draft {
+                text: Some(text.to_owned()),
+                ..draft()
+            };
+            let html = Draft {
+                html: Some(text.to_owned()),
+                ..plain.clone()
+            };
+            // SMTP knows no message whose last line does not end.
+            let ended = |arrived: Option<String>| arrived.unwrap_or_default().trim_end_matches('\n').to_owned();
+            let lines = |arrived: &Option<String>| arrived.as_ref().map_or(0, |text| text.matches('\n').count());
+            let arrived = composed(&plain).text;
+            assert_eq!(ended(arrived.clone()), text.trim_end_matches('\n'), "{text:?}");
+            assert!(
+                lines(&arrived) <= text.matches('\n').count().max(1),
+                "{text:?}: {arrived:?}"
+            );
+            let both = composed(&html);
+            assert_eq!(both.html.unwrap_or_default(), text, "{text:?}");
+        }
     }
 
     #[test]
