@@ -7,13 +7,16 @@ use tokio::runtime::Runtime;
 
 use crate::harness::{API_KEY, TestServer};
 
+mod blocking;
 mod emails;
+mod examples;
 mod inboxes;
 mod meddler;
 mod sealed;
 mod stream;
 mod stream_cut;
 mod waiting;
+mod webhooks;
 
 /// A client of the server, with all defaults.
 fn client(server: &TestServer) -> Client {

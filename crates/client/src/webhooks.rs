@@ -24,13 +24,13 @@ pub use restante_model::webhook::{
     BuiltInTemplate, CustomTemplate, FilterConfig, FilterMode, FilterOperator, FilterRule, WebhookTemplate,
 };
 pub use restante_model::{EventId, EventType, RemovalReason};
-pub use restante_wire::{
-    DeliveryList, RedeliverAnswer, RotateSecretResponse, ShownSecret, TestWebhookResponse, WebhookMetrics,
-    WebhookResource,
-};
 pub use restante_wire::webhook::{
     AttemptWord, DeliveryCounts, DeliveryRecord, DeliveryWord, DisabledWord, ScopeWord, TemplateName, WebhookCounts,
     WebhookStats,
+};
+pub use restante_wire::{
+    DeliveryList, RedeliverAnswer, RotateSecretResponse, ShownSecret, TestWebhookResponse, WebhookMetrics,
+    WebhookResource,
 };
 
 /// The webhooks of one scope: all inboxes, or one.
