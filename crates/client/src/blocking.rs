@@ -9,8 +9,9 @@
 //!
 //! A client brings a runtime with one thread of its own, which its clones, inboxes and watches share; when the last of
 //! them is dropped, the thread is gone.
-//! In asynchronous code it would block the thread of others: there every operation refuses with
-//! [`Error::Configuration`](crate::Error::Configuration), and [`restante_client::Client`](crate::Client) is what is wanted.
+//! In asynchronous code it would block the thread of others: on every thread of a runtime its operations refuse with
+//! [`Error::Configuration`](crate::Error::Configuration), and [`restante_client::Client`](crate::Client) is what is
+//! wanted.
 
 mod client;
 mod inbox;

@@ -2,7 +2,11 @@
 //!
 //! Source: interface, "Global webhooks", "Inbox webhooks"; decisions, section 7.
 //!
-//! Who receives deliveries reads [`signature`] and [`event`].
+//! Who receives deliveries reads [`signature`] and [`event`]; the whole of it:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/webhook_receiver.rs")]
+//! ```
 
 pub mod event;
 pub mod signature;

@@ -11,6 +11,7 @@ use crate::{Email, EmailSummary, Error};
 /// Without a time-out the iterator waits as long as it takes.
 /// With one it ends when nothing has come for so long; asked again, it goes on.
 #[derive(Debug)]
+#[must_use = "dropping a subscription ends it"]
 pub struct Watch {
     // Before the runtime, which ends what the watch has under way.
     arrivals: crate::Watch,
@@ -37,7 +38,6 @@ impl Watch {
     }
 
     /// Ends the iterator when nothing has come for so long.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
