@@ -18,7 +18,7 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// A client for one server: it follows no redirect, and asks no proxy for a server of this machine.
 pub(super) fn client(base: &Url, certificates: &[Vec<u8>]) -> Result<reqwest::Client, Error> {
     let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(certificates)?)
+        .tls_backend_preconfigured(tls(base, certificates)?)
         .redirect(redirect::Policy::none())
         // Less than the server keeps an idle connection, so that none is used just when it ends.
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
@@ -48,9 +48,12 @@ fn is_local(base: &Url) -> bool {
 }
 
 /// TLS that trusts the system's authorities and the given ones.
-fn tls(certificates: &[Vec<u8>]) -> Result<ClientConfig, Error> {
+fn tls(base: &Url, certificates: &[Vec<u8>]) -> Result<ClientConfig, Error> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    // Without TLS nobody asks for them, and reading them is most of what making a client takes.
+    if base.scheme() == "https" {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     for pem in certificates {
         add(&mut roots, pem)?;
     }
@@ -103,13 +106,14 @@ mod tests {
 
     #[test]
     fn what_is_no_certificate_is_refused() {
+        let base = Url::parse("http://127.0.0.1").unwrap();
         let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         for (pem, fault) in [
             ("", "expected PEM"),
             ("not PEM", "expected PEM"),
             (broken, "invalid peer certificate"),
         ] {
-            let error = tls(&[pem.into()]).unwrap_err().to_string();
+            let error = tls(&base, &[pem.into()]).unwrap_err().to_string();
             let expected = format!("the CA certificate cannot be used: {fault}");
             assert!(error.starts_with(&expected), "{error}");
         }
