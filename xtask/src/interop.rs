@@ -1,10 +1,10 @@
 //! `cargo xtask interop`: the official Python SDK of the peer, unchanged, and a library of Standard Webhooks, against
-//! our debug server.
+//! our debug server and our command line.
 
 mod environment;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -19,9 +19,10 @@ const SCRIPTS: &str = "tests/interop/python";
 /// As the SDK expects the peer, with webhooks to receivers of this machine.
 const SETTINGS: [(&str, &str); 2] = [("SVC_WIRE_PROFILE", "vaultsandbox"), ("SVC_WEBHOOK_ALLOW_HTTP", "true")];
 
-/// Builds the debug server and walks.
+/// Builds the debug server and the command line, and walks.
 pub(crate) fn run() -> Result<()> {
-    shell::run(&mut shell::cargo(["build", "--package", "restante-server"]))?;
+    let packages = ["--package", "restante-server", "--package", "restante-cli"];
+    shell::run(shell::cargo(["build"]).args(packages))?;
     walk()
 }
 
@@ -30,8 +31,9 @@ pub(crate) fn run() -> Result<()> {
 pub(crate) fn walk() -> Result<()> {
     let python = environment::prepare()?;
     let folder = TempDir::new()?;
-    let server = Server::start(&repository::target()?.join("debug/server"), folder.path(), &SETTINGS)?;
-    match run_scripts(&python, &server) {
+    let built = repository::target()?.join("debug");
+    let server = Server::start(&built.join("server"), folder.path(), &SETTINGS)?;
+    match run_scripts(&python, &server, &built.join("restante")) {
         Ok(()) => server.stop(),
         Err(error) => {
             eprintln!("-- last lines of the server's log\n{}", server.log_tail());
@@ -40,7 +42,7 @@ pub(crate) fn walk() -> Result<()> {
     }
 }
 
-fn run_scripts(python: &PathBuf, server: &Server) -> Result<()> {
+fn run_scripts(python: &Path, server: &Server, command_line: &Path) -> Result<()> {
     let scripts = scripts()?;
     ensure!(!scripts.is_empty(), "no script in {SCRIPTS}");
     for script in scripts {
@@ -51,7 +53,9 @@ fn run_scripts(python: &PathBuf, server: &Server) -> Result<()> {
         command
             .env("RESTANTE_URL", &found.url)
             .env("RESTANTE_SMTP", &found.smtp);
-        command.env("RESTANTE_API_KEY_FILE", &found.api_key_file);
+        command
+            .env("RESTANTE_API_KEY_FILE", &found.api_key_file)
+            .env("RESTANTE_COMMAND", command_line);
         shell::run(&mut command)?;
     }
     Ok(())

@@ -84,7 +84,12 @@ def all_mails() -> list[Mail]:
 
 async def send(server: Server, mail: Mail, *inboxes: Inbox) -> None:
     """Sends one transaction to all inboxes."""
-    await asyncio.to_thread(_send, server, mail, [inbox.email_address for inbox in inboxes])
+    await send_to(server, mail, *(inbox.email_address for inbox in inboxes))
+
+
+async def send_to(server: Server, mail: Mail, *addresses: str) -> None:
+    """Sends one transaction to all addresses."""
+    await asyncio.to_thread(_send, server, mail, list(addresses))
 
 
 def _send(server: Server, mail: Mail, recipients: list[str]) -> None:
