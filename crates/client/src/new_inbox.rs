@@ -52,13 +52,16 @@ impl NewInbox {
     }
 
     /// Sealed for a key that this client makes.
+    ///
+    /// A server whose policy forbids it refuses, or, in the wire profile `vaultsandbox`, makes a plain inbox all the
+    /// same: [`Inbox::is_encrypted`](crate::Inbox::is_encrypted) tells.
     #[must_use]
     pub fn encrypted(mut self) -> Self {
         self.encryption = Some(Encryption::Encrypted);
         self
     }
 
-    /// Not sealed.
+    /// Not sealed; what a policy forbids is as with [`NewInbox::encrypted`].
     #[must_use]
     pub fn plain(mut self) -> Self {
         self.encryption = Some(Encryption::Plain);
@@ -81,8 +84,7 @@ pub(crate) struct CreateBody<'a> {
     pub(crate) email_address: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) client_kem_pk: Option<String>,
+    pub(crate) client_kem_pk: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) encryption: Option<Encryption>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -68,6 +68,22 @@ fn without_a_wish_the_server_decides() {
 }
 
 #[test]
+fn a_server_of_the_other_profile_decides_against_a_wish() {
+    for (policy, wish, encrypted) in [
+        ("always", Encryption::Plain, true),
+        ("never", Encryption::Encrypted, false),
+    ] {
+        let server = TestServer::start(&[("WIRE_PROFILE", "vaultsandbox"), ("ENCRYPTION_ENABLED", policy)]);
+        run(async {
+            let inbox = bob(&client(&server), wish).await;
+            assert_eq!(inbox.is_encrypted(), encrypted, "{policy}");
+            server.send(inbox.address(), "hello", "text");
+            assert_eq!(inbox.emails().await.unwrap()[0].subject(), "hello", "{policy}");
+        });
+    }
+}
+
+#[test]
 fn an_inbox_that_cannot_be_is_refused_with_what_the_server_says() {
     let server = TestServer::start(&[("ENCRYPTION_ENABLED", "never")]);
     run(async {
