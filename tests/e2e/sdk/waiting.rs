@@ -1,16 +1,16 @@
 //! Waiting through the SDK: what came before, during and after the call, in every strategy and mode.
 
-use std::sync::Arc;
+mod endings;
+
 use std::thread;
 use std::time::Duration;
 
-use restante_client::{Client, EmailId, EmailMatcher, Encryption, Error, Inbox, PollingSettings, Strategy, Timestamp};
-use restante_testkit::FakeClock;
+use restante_client::{Client, EmailId, EmailMatcher, Encryption, Error, Inbox, Strategy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{MODES, PROFILES, STRATEGIES, bob, builder, client, client_with, run, wanted};
+use super::{MODES, PROFILES, STRATEGIES, bob, client, client_with, run, wanted};
 use crate::harness::TestServer;
 use crate::harness::mail::RICH;
 
@@ -115,23 +115,6 @@ fn several_emails_come_in_the_order_of_their_arrival_each_once() {
 }
 
 #[test]
-fn a_time_out_tells_what_was_asked_for_and_what_was_there() {
-    everywhere(&[], &async |server, _, inbox| {
-        send(server, "wanted").await;
-        send(server, "other").await;
-        send(server, "another").await;
-        let begun = Instant::now();
-        let wait = inbox
-            .wait_for_many(2, about("wanted").from("alice"))
-            .timeout(Duration::from_millis(300));
-        let error = wait.await.unwrap_err();
-        assert!(begun.elapsed() >= Duration::from_millis(300));
-        let expected = r#"1 of 2 emails with subject "wanted", from "alice" within 0.3 s; 2 others were there"#;
-        assert_eq!(error.to_string(), expected);
-    });
-}
-
-#[test]
 fn that_none_comes_is_known_after_the_window() {
     everywhere(&[], &async |server, _, inbox| {
         send(server, "other").await;
@@ -171,95 +154,6 @@ fn one_that_should_not_come_ends_the_window() {
         let there = inbox.wait_for_none(about("unwanted")).window(PATIENCE).await;
         assert!(matches!(there, Err(Error::UnexpectedEmail { .. })), "{there:?}");
         assert!(begun.elapsed() < PATIENCE);
-    });
-}
-
-/// A client that looks once and not again within the test.
-fn drowsy(server: &TestServer) -> Client {
-    let hour = Duration::from_hours(1);
-    let polling = PollingSettings {
-        initial: hour,
-        multiplier: 1.0,
-        max: hour,
-        jitter: 0.0,
-    };
-    let client = builder(&format!("http://{}", server.http), Strategy::Polling);
-    client.polling(polling).build().unwrap()
-}
-
-#[test]
-fn a_last_look_finds_what_polling_has_not_asked_for_yet() {
-    for mode in MODES {
-        let server = TestServer::start(&[]);
-        run(async {
-            let inbox = bob(&drowsy(&server), mode).await;
-            send(&server, "first").await;
-            let (matcher, mut told) = telling("second");
-            let wait = inbox.wait_for(matcher).timeout(Duration::from_secs(3));
-            let sending = async {
-                assert_eq!(told.recv().await.unwrap(), "first");
-                send(&server, "second").await;
-            };
-            let (found, ()) = tokio::join!(wait.into_future(), sending);
-            assert_eq!(found.unwrap().subject(), "second");
-            let there = inbox.wait_for_none(about("second")).window(Duration::ZERO).await;
-            assert!(matches!(there, Err(Error::UnexpectedEmail { .. })), "{there:?}");
-        });
-    }
-}
-
-#[test]
-fn a_wait_in_an_inbox_that_expires_says_so() {
-    for strategy in STRATEGIES {
-        let clock = Arc::new(FakeClock::at(Timestamp::parse("2026-01-25T11:41:16.000Z").unwrap()));
-        let server = TestServer::start_with_clock(&[], Arc::<FakeClock>::clone(&clock));
-        run(async {
-            let wish = wanted(Encryption::Plain).address(BOB).ttl(Duration::from_mins(1));
-            let inbox = client_with(&server, strategy).create_inbox(wish).await.unwrap();
-            send(&server, "first").await;
-            let (matcher, mut told) = telling("second");
-            let wait = inbox.wait_for(matcher).timeout(Duration::from_secs(3));
-            let expiring = async {
-                assert_eq!(told.recv().await.unwrap(), "first");
-                clock.advance(Duration::from_mins(1));
-            };
-            let (found, ()) = tokio::join!(wait.into_future(), expiring);
-            let error = found.unwrap_err();
-            assert!(matches!(error, Error::InboxNotFound(_)), "{strategy:?}: {error:?}");
-            // Nor does a wait begin there.
-            for error in [
-                inbox.wait_for(about("x")).await.err(),
-                inbox.wait_for_none(about("x")).await.err(),
-            ] {
-                assert!(
-                    matches!(error, Some(Error::InboxNotFound(_))),
-                    "{strategy:?}: {error:?}"
-                );
-            }
-        });
-    }
-}
-
-#[test]
-fn a_deleted_email_is_not_waited_for_and_a_closed_client_does_not_wait() {
-    everywhere(&[], &async |server, client, inbox| {
-        send(server, "wanted").await;
-        let id = inbox.summaries().await.unwrap()[0].id;
-        inbox.delete_email(id).await.unwrap();
-        let wait = inbox.wait_for(about("wanted")).timeout(Duration::from_millis(200));
-        let error = wait.await.unwrap_err();
-        assert!(matches!(error, Error::WaitTimeout { others: 0, .. }), "{error:?}");
-
-        send(server, "first").await;
-        let (matcher, mut told) = telling("second");
-        let wait = inbox.wait_for(matcher).timeout(PATIENCE);
-        let closing = async {
-            told.recv().await.unwrap();
-            client.close();
-        };
-        let (found, ()) = tokio::join!(wait.into_future(), closing);
-        let error = found.unwrap_err();
-        assert!(matches!(error, Error::Closed), "{error:?}");
     });
 }
 
