@@ -1,9 +1,10 @@
 //! The live subscription: every email of some inboxes, exactly once, as it arrives.
 //!
 //! One task follows the inboxes of a [`Watch`]; it ends with it.
-//! Modules: `engine` (that task: stream, reconnects, commands), `connection` (one connection of the stream), `events`
-//! (from its bytes to events), `synchroniser` (comparing and polling), `comparison` (one inbox against the server),
-//! `ledger` (what is followed, and what is queued), `seen` (what was taken in), `schedule` (when).
+//! Modules: `engine` (that task, and its commands), `link` (opening the stream, again and again), `connection` (one
+//! connection of it), `events` (from its bytes to events); `synchroniser` (comparing and polling), `comparison` (one
+//! inbox against the server); `ledger` (what is followed, and what is queued), `seen` (what was taken in); `schedule`
+//! (when).
 //!
 //! Why each email comes once:
 //! - An id is taken in in the same step in which its email is queued, and an id that was taken in is never queued again.
@@ -26,6 +27,7 @@ mod connection;
 mod engine;
 mod events;
 mod ledger;
+mod link;
 mod schedule;
 mod seen;
 mod synchroniser;

@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 /// Connections are cut after 2 to the power of these many bytes: each order of magnitude is as likely as the others,
 /// so that some end in their first answer and some carry long ones.
 const FEWEST: u64 = 6;
-const MOST: u64 = 20;
+const MOST: u64 = 22;
 
 /// A running proxy; it stops when it is dropped.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ mod tests {
     fn a_calm_proxy_cuts_when_it_is_told_to() {
         let cutter = Cutter::start(talker(), 7).unwrap();
         let mut socket = TcpStream::connect(cutter.address()).unwrap();
-        let mut buffer = vec![0; 3 << 20];
+        let mut buffer = vec![0; 12 << 20];
         socket.read_exact(&mut buffer).unwrap();
         cutter.cut();
         while let Ok(1..) = socket.read(&mut buffer) {}

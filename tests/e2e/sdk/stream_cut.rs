@@ -20,11 +20,16 @@ const SENDERS: usize = 5;
 
 /// A client that does not stay away for long.
 fn hasty(url: &str, strategy: Strategy) -> Client {
+    let connect_timeout = match strategy {
+        // Soon enough that it polls, too.
+        Strategy::Auto => Duration::from_millis(50),
+        _ => Duration::from_secs(5),
+    };
     builder(url, strategy)
         .reconnect(ReconnectSettings {
             delay: Duration::from_millis(5),
-            max_attempts: 12,
-            connect_timeout: Duration::from_millis(50),
+            max_attempts: 20,
+            connect_timeout,
         })
         .retry(RetrySettings {
             max_retries: 3,

@@ -5,13 +5,13 @@ use std::future;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::Ended;
-use super::connection::{self, Connection};
+use super::connection::Connection;
 use super::events::Event;
 use super::ledger::{Baseline, Item, Ledger};
-use super::schedule::ReconnectSchedule;
+use super::link::{Link, Unopened};
 use super::synchroniser::Synchroniser;
 use crate::{Client, Error, InboxHash, Strategy};
 
@@ -33,11 +33,9 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Engine {
     client: Client,
+    strategy: Strategy,
     synchroniser: Synchroniser,
-    reconnects: ReconnectSchedule,
-    /// How long to wait before the next attempt to open the stream.
-    pause: Duration,
-    last_event_id: Option<String>,
+    link: Link,
     outlet: mpsc::Sender<Item>,
 }
 
@@ -49,11 +47,10 @@ impl Engine {
             ledger.add(baseline);
         }
         Self {
+            link: Link::new(client.clone()),
             client,
+            strategy: settings.strategy,
             synchroniser: Synchroniser::new(ledger, outlet.clone(), settings),
-            reconnects: ReconnectSchedule::new(settings.reconnect),
-            pause: Duration::ZERO,
-            last_event_id: None,
             outlet,
         }
     }
@@ -78,9 +75,9 @@ impl Engine {
             let command = tokio::select! {
                 biased;
                 command = commands.recv() => command,
-                ended = self.work() => match (ended, commands.try_recv()) {
-                    (Err(Ended::AllLost), Ok(command)) => Some(command),
-                    (Err(ended), _) => return ended,
+                Err(ended) = self.work() => match (ended, commands.try_recv()) {
+                    (Ended::AllLost, Ok(command)) => Some(command),
+                    (ended, _) => return ended,
                 },
             };
             match command {
@@ -92,7 +89,8 @@ impl Engine {
                 }
                 None => return Ended::Abandoned,
             }
-            self.pause = Duration::ZERO;
+            self.link.hurry();
+            self.synchroniser.end_stream();
         }
     }
 
@@ -101,79 +99,74 @@ impl Engine {
         if self.synchroniser.ledger.followed().is_empty() {
             return future::pending().await;
         }
-        let now = Instant::now();
-        let settings = self.client.settings();
-        match settings.strategy {
-            Strategy::Polling => {
-                self.synchroniser.poll_from(now);
-                self.synchroniser.poll().await
-            }
-            Strategy::Auto => {
-                self.synchroniser.poll_from(now + settings.reconnect.connect_timeout);
-                self.stream().await
-            }
-            Strategy::Sse => self.stream().await,
+        if self.strategy == Strategy::Polling {
+            self.synchroniser.poll_from(Instant::now());
+            return self.synchroniser.poll().await;
         }
-    }
-
-    /// Keeps the stream up.
-    async fn stream(&mut self) -> Result<Infallible, Ended> {
         loop {
-            let failure = match self.open().await? {
+            let failure = match self.open().await {
                 Ok(connection) => self.follow(connection).await?,
-                Err(failure) => failure,
-            };
-            match &failure {
-                Error::Unauthorized(_) | Error::Closed => return Err(Ended::Failed(failure)),
-                // The server knows none of the inboxes any more; each is asked for, so that each is reported.
-                Error::Api(answer) if answer.status == 400 => {
+                Err(Unopened::NoInbox(failure)) => {
+                    // Each is asked for, so that each is reported.
                     let _ = self.synchroniser.resynchronise().await?;
+                    failure
                 }
-                _ => {}
-            }
-            self.pause = match (self.reconnects.next_pause(), self.is_auto()) {
-                (Some(pause), _) => pause,
-                (None, true) => return self.synchroniser.poll().await,
-                (None, false) => return Err(Ended::Failed(given_up(failure))),
+                Err(Unopened::GivenUp(failure)) => return self.give_up(failure).await,
+                Err(Unopened::Ended(ended)) => return Err(ended),
             };
+            if let Err(failure) = self.link.failed(failure) {
+                return self.give_up(failure).await;
+            }
         }
     }
 
-    /// Waits and opens the stream once; with `auto` polls meanwhile, if it is time.
-    async fn open(&mut self) -> Result<Result<Connection, Error>, Ended> {
-        let is_auto = self.is_auto();
+    /// Opens the stream; with `auto` polls meanwhile, if it is time.
+    async fn open(&mut self) -> Result<Connection, Unopened> {
         let inboxes: Vec<_> = self.synchroniser.ledger.followed().keys().copied().collect();
-        let opened = async {
-            sleep(self.pause).await;
-            connection::open(&self.client, &inboxes, self.last_event_id.as_deref()).await
-        };
-        if !is_auto {
-            return Ok(opened.await);
+        let opened = self.link.open(&inboxes);
+        if self.strategy == Strategy::Sse {
+            return opened.await;
         }
         tokio::select! {
             biased;
-            opened = opened => Ok(opened),
-            Err(ended) = self.synchroniser.poll() => Err(ended),
+            opened = opened => opened,
+            Err(ended) = self.synchroniser.poll() => Err(Unopened::Ended(ended)),
         }
+    }
+
+    /// There is no stream, and there will be none.
+    async fn give_up(&mut self, failure: Error) -> Result<Infallible, Ended> {
+        if self.strategy == Strategy::Auto {
+            return self.synchroniser.poll().await;
+        }
+        Err(Ended::Failed(match failure {
+            failure @ Error::Stream(_) => failure,
+            other => Error::Stream(other.to_string()),
+        }))
     }
 
     /// Follows a connection to its end, and says why it ended.
     ///
     /// The stream is open before everything is compared, so that no email falls between the two.
     async fn follow(&mut self, mut connection: Connection) -> Result<Error, Ended> {
-        self.synchroniser.ledger.begin_stream(connection.asked_at);
+        self.synchroniser.begin_stream(connection.asked_at);
         loop {
-            if let Err(failure) = self.synchroniser.resynchronise().await? {
-                return Ok(self.lost(Error::Stream(failure)));
-            }
-            self.reconnects.reset();
-            if let Err(failure) = self.hear(&mut connection).await? {
-                return Ok(self.lost(failure));
+            if let Err(failure) = self.compare_and_hear(&mut connection).await? {
+                self.synchroniser.end_stream();
+                return Ok(failure);
             }
         }
     }
 
-    /// Hears of emails until everything is to be compared once more.
+    async fn compare_and_hear(&mut self, connection: &mut Connection) -> Result<Result<(), Error>, Ended> {
+        if let Err(failure) = self.synchroniser.resynchronise().await? {
+            return Ok(Err(Error::Stream(failure)));
+        }
+        self.link.succeeded();
+        self.hear(connection).await
+    }
+
+    /// Hears of emails until everything is to be compared once more, or the connection ends.
     async fn hear(&mut self, connection: &mut Connection) -> Result<Result<(), Error>, Ended> {
         let check_up = Instant::now() + CHECK_UP;
         loop {
@@ -199,26 +192,8 @@ impl Engine {
             return Ok(false);
         };
         self.synchroniser.ledger.hear(record);
-        self.last_event_id = Some(event.id).filter(|id| !id.is_empty());
+        self.link.heard(event.id);
         self.synchroniser.hand_over().await?;
         Ok(true)
-    }
-
-    /// There is no connection from now on.
-    fn lost(&mut self, failure: Error) -> Error {
-        let connect_timeout = self.client.settings().reconnect.connect_timeout;
-        self.synchroniser.poll_from(Instant::now() + connect_timeout);
-        failure
-    }
-
-    fn is_auto(&self) -> bool {
-        self.client.settings().strategy == Strategy::Auto
-    }
-}
-
-fn given_up(failure: Error) -> Error {
-    match failure {
-        failure @ Error::Stream(_) => failure,
-        other => Error::Stream(other.to_string()),
     }
 }

@@ -56,10 +56,11 @@ impl Baseline {
     pub(super) async fn take(inbox: &Inbox, existing: Existing) -> Result<Self, Error> {
         // What opens sealed mail is known before the first one comes.
         inbox.reader().await?;
-        let before = comparison::compare(inbox, &Seen::default()).await?;
+        let mut before = Difference::default();
+        comparison::compare(inbox, &Seen::default(), &mut before).await?;
         Ok(Self {
             inbox: inbox.clone(),
-            before: before.unwrap_or_default(),
+            before,
             existing,
         })
     }

@@ -36,8 +36,11 @@ impl Seen {
 
     /// Takes in an email that the stream tells of; whether it is new.
     pub(super) fn hear(&mut self, id: EmailId) -> bool {
+        if self.gone.contains_key(&id) {
+            return false;
+        }
         self.heard.insert(id);
-        self.list(id)
+        self.held.insert(id)
     }
 
     /// What `emailsHash` is if the inbox holds these emails and no other (decisions, section 3).

@@ -24,7 +24,7 @@ pub(super) struct Synchroniser {
     outlet: mpsc::Sender<Item>,
     polling: PollingSchedule,
     next_poll: Instant,
-    /// How long the opening of a stream may take.
+    streaming: bool,
     settings: Settings,
 }
 
@@ -42,7 +42,8 @@ impl Synchroniser {
             ledger,
             outlet,
             polling: PollingSchedule::new(settings.polling),
-            next_poll: Instant::now(),
+            next_poll: Instant::now() + settings.reconnect.connect_timeout,
+            streaming: false,
             settings,
         }
     }
@@ -62,6 +63,19 @@ impl Synchroniser {
     pub(super) fn poll_from(&mut self, moment: Instant) {
         self.next_poll = moment;
         self.polling.reset();
+    }
+
+    /// There is no stream any more: after the time-out of connections it is time to poll.
+    pub(super) fn end_stream(&mut self) {
+        if std::mem::take(&mut self.streaming) {
+            self.poll_from(Instant::now() + self.settings.reconnect.connect_timeout);
+        }
+    }
+
+    /// There is a stream, asked for at that moment.
+    pub(super) fn begin_stream(&mut self, asked_at: Instant) {
+        self.streaming = true;
+        self.ledger.begin_stream(asked_at);
     }
 
     /// Compares every inbox on schedule, for ever. May be interrupted anywhere and called again.
@@ -88,25 +102,20 @@ impl Synchroniser {
         let comparisons: Vec<_> = followed.map(|(hash, followed)| compare(*hash, followed)).collect();
         let compared: Vec<_> = stream::iter(comparisons).buffer_unordered(AT_ONCE).collect().await;
         let mut round = Round::default();
-        for (hash, outcome) in compared {
+        for (hash, found, outcome) in compared {
+            if !found.is_empty() {
+                round.changed = true;
+                self.ledger.list(hash, found);
+            }
             self.apply(hash, outcome, &mut round)?;
         }
         self.hand_over().await?;
         Ok(round)
     }
 
-    fn apply(
-        &mut self,
-        hash: InboxHash,
-        outcome: Result<Option<Difference>, Error>,
-        round: &mut Round,
-    ) -> Result<(), Ended> {
+    fn apply(&mut self, hash: InboxHash, outcome: Result<(), Error>, round: &mut Round) -> Result<(), Ended> {
         match outcome {
-            Ok(None) => {}
-            Ok(Some(difference)) => {
-                round.changed = true;
-                self.ledger.list(hash, difference);
-            }
+            Ok(()) => {}
             Err(error @ Error::InboxNotFound(_)) => self.ledger.lose(hash, error),
             Err(error @ (Error::Unauthorized(_) | Error::Closed)) => return Err(Ended::Failed(error)),
             Err(error) => {
@@ -120,8 +129,10 @@ impl Synchroniser {
     }
 }
 
-async fn compare(hash: InboxHash, followed: &Followed) -> (InboxHash, Result<Option<Difference>, Error>) {
-    (hash, comparison::compare(&followed.inbox, &followed.seen).await)
+async fn compare(hash: InboxHash, followed: &Followed) -> (InboxHash, Difference, Result<(), Error>) {
+    let mut found = Difference::default();
+    let outcome = comparison::compare(&followed.inbox, &followed.seen, &mut found).await;
+    (hash, found, outcome)
 }
 
 fn random_fraction() -> f64 {
