@@ -36,6 +36,14 @@ pub(crate) enum Failure {
         /// The rule.
         reason: ImportError,
     },
+    /// An exported file breaks a rule of exports.
+    #[error("{}: {reason}", path.display())]
+    SpoiledExport {
+        /// The file.
+        path: PathBuf,
+        /// The rule.
+        reason: ImportError,
+    },
     /// No inbox is named, and none is in use.
     #[error("no inbox of {url} is in use, and none is named")]
     NoInboxInUse {

@@ -43,6 +43,7 @@ impl Failure {
             Self::NoInboxInUse { .. } => Some(
                 "`restante inbox create` makes one, `restante inbox use ADDRESS` takes one that is there".to_owned(),
             ),
+            Self::SpoiledExport { .. } => Some("export it again where it comes from; nothing was imported".to_owned()),
             Self::SpoiledEntry { address, .. } => Some(format!(
                 "import it again with `restante inbox import FILE --replace`, or forget it with `restante inbox delete {address}`"
             )),

@@ -1,7 +1,7 @@
 //! `restante inbox export` and `restante inbox import`
 
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use restante_client::{Error, ExportedInbox};
 use zeroize::Zeroizing;
@@ -112,17 +112,25 @@ fn already_there(known: &Entry) -> Failure {
 }
 
 fn read(path: &Path) -> Result<ExportedInbox, Failure> {
+    let spoiled = |path: &Path, reason| Failure::SpoiledExport {
+        path: path.to_owned(),
+        reason,
+    };
     if !is_standard(path) {
-        return Ok(ExportedInbox::read_file(path)?);
+        return ExportedInbox::read_file(path).map_err(|error| match error {
+            Error::InvalidImportData(reason) => spoiled(path, reason),
+            error => error.into(),
+        });
     }
+    let path = Path::new("the standard input");
     // One buffer that never grows, and that is wiped: it may hold a key.
     let mut content = Zeroizing::new(Vec::with_capacity(LARGEST_BYTES as usize + 64));
     let read = io::stdin().lock().take(LARGEST_BYTES).read_to_end(&mut content);
     read.map_err(|source| Failure::File {
-        path: PathBuf::from("the standard input"),
+        path: path.to_owned(),
         source,
     })?;
-    Ok(ExportedInbox::parse(&content).map_err(Error::from)?)
+    ExportedInbox::parse(&content).map_err(|reason| spoiled(path, reason))
 }
 
 fn is_standard(path: &Path) -> bool {
