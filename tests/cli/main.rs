@@ -11,6 +11,7 @@ mod exports;
 mod hostile;
 mod keystore;
 mod pipes;
+mod proxies;
 mod ran;
 mod secrecy;
 mod server;
