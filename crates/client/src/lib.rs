@@ -50,8 +50,8 @@
 //! - [`Client::close`] ends everything that is under way, in all clones; dropping a wait or a watch ends that one.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; [`webhooks`];
-//! [`blocking`].
+//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; `export`,
+//! `import`, `export_file`; [`webhooks`]; [`blocking`].
 
 mod attachment;
 mod auth;

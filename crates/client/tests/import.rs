@@ -191,6 +191,16 @@ fn bytes_that_are_no_text_are_refused() {
     }
 }
 
+#[test]
+fn a_document_that_is_cut_off_is_never_read() {
+    let text = export("ok-ours-plain").to_json();
+    let whole = text.trim_end().len();
+    for length in 0..whole {
+        assert_eq!(parse(&text[..length]).unwrap_err().rule(), "json", "{length}");
+    }
+    parse(&text[..whole]).unwrap();
+}
+
 /// A value that nests far deeper than any stack could follow is skipped, or named by its kind.
 #[test]
 fn deep_nesting_is_no_danger() {
