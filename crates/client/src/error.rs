@@ -68,7 +68,7 @@ pub enum Error {
         limit: Duration,
     },
     /// What was waited for did not come in time.
-    #[error("{found} of {wanted} emails with {matching} within {} s; {others} others were there", limit.as_secs_f64())]
+    #[error("{found} of {wanted} emails with {matching} within {} s; others there: {others}", limit.as_secs_f64())]
     WaitTimeout {
         /// How many there should be.
         wanted: usize,

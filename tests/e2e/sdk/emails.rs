@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use restante_client::{Email, EmailId, Encryption, Error, Inbox};
+use restante_client::{Email, EmailId, Encryption, Error, Inbox, Strategy};
 use serde_json::{Value, json};
 
-use super::{MODES, PROFILES, bob, client, run};
+use super::meddler::Meddler;
+use super::{MODES, PROFILES, bob, builder, client, run};
 use crate::harness::TestServer;
 use crate::harness::mail::RICH;
 use crate::peer::without_trace;
@@ -163,6 +164,23 @@ fn a_list_of_several_pages_is_whole() {
             .iter()
             .map(|email| email.id().to_string())
             .collect();
+        assert_eq!(whole, sent);
+    });
+}
+
+#[test]
+fn a_list_of_a_server_without_paging_is_whole_too() {
+    let server = TestServer::start(&[]);
+    let meddler = Meddler::before(&server);
+    meddler.forget_paging();
+    run(async {
+        let client = builder(&meddler.url(), Strategy::Polling).build().unwrap();
+        let inbox = bob(&client, Encryption::Plain).await;
+        // With their content emails are listed in pages of 100.
+        let mut sent = server.send_many(inbox.address(), 250);
+        sent.reverse();
+        let emails = inbox.emails().await.unwrap();
+        let whole: Vec<_> = emails.iter().map(|email| email.id().to_string()).collect();
         assert_eq!(whole, sent);
     });
 }

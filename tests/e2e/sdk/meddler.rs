@@ -21,6 +21,8 @@ pub(super) struct Meddler {
 struct Shared {
     server: Mutex<SocketAddr>,
     change: Mutex<Change>,
+    /// Whether lists are asked for without their paging.
+    unpaged: AtomicBool,
     /// How many requests for single emails are not answered.
     deaf: AtomicUsize,
     /// The bodies of what the client posted.
@@ -35,6 +37,7 @@ impl Meddler {
         let shared = Arc::new(Shared {
             server: Mutex::new(server.http),
             change: Mutex::new(Box::new(|_, _| ())),
+            unpaged: AtomicBool::new(false),
             deaf: AtomicUsize::new(0),
             posted: Mutex::default(),
             gone: AtomicBool::new(false),
@@ -67,6 +70,11 @@ impl Meddler {
     /// From now on stands before another server.
     pub(super) fn turn_to(&self, server: &TestServer) {
         *self.shared.server.lock().unwrap() = server.http;
+    }
+
+    /// From now on the server seems to know no paging: every list is whole.
+    pub(super) fn forget_paging(&self) {
+        self.shared.unpaged.store(true, Ordering::SeqCst);
     }
 
     /// Breaks the connections of the next so many requests for single emails.
@@ -109,9 +117,13 @@ impl Shared {
         if path.contains("/emails/") && self.hears_nothing() {
             return Ok(());
         }
+        let asked = match path.split_once("&limit=") {
+            Some((whole, _)) if self.unpaged.load(Ordering::SeqCst) => whole,
+            _ => &path,
+        };
         let server = *self.server.lock().unwrap();
         let headers = [("X-API-Key", API_KEY), ("Content-Type", "application/json")];
-        let answer = http::send(&method, &format!("http://{server}{path}"), &headers, &body);
+        let answer = http::send(&method, &format!("http://{server}{asked}"), &headers, &body);
         let text = match serde_json::from_str::<Value>(&answer.body) {
             Ok(mut value) => {
                 self.change.lock().unwrap()(&path, &mut value);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use restante_client::{
     Email, EmailId, EmailMatcher, Encryption, Error, ExportedInbox, IfKnown, Inbox, SignatureError, Strategy,
 };
-use restante_envelope::DecapsulationKey;
+use restante_envelope::{DecapsulationKey, base64url};
 use serde_json::{Value, json};
 
 use super::meddler::Meddler;
 use super::{MODES, PROFILES, STRATEGIES, bob, builder, client_with, run};
-use crate::harness::TestServer;
 use crate::harness::mail::RICH;
+use crate::harness::{API_KEY, TestServer};
 
 const BOB: &str = "bob@restante.test";
 
@@ -241,4 +241,22 @@ fn one_damaged_email_hides_no_other() {
             assert_eq!(inbox.emails().await.unwrap().len(), 2);
         });
     }
+}
+
+#[test]
+fn debug_shows_no_key() {
+    let server = TestServer::start(&[]);
+    run(async {
+        let inbox = bob(&client_with(&server, Strategy::Auto), Encryption::Encrypted).await;
+        let secret = serde_json::from_str::<Value>(&inbox.export().to_json()).unwrap()["secretKey"].clone();
+        let wait = inbox.wait_for(EmailMatcher::new());
+        let shown = format!("{inbox:?} {inbox:#?} {wait:?}");
+        assert!(shown.contains(BOB), "{shown}");
+        // As base64url, and as the numbers of bytes.
+        assert!(!shown.contains(&secret.as_str().unwrap()[..16]), "{shown}");
+        let bytes = base64url::decode(&secret.as_str().unwrap()[..16]).unwrap();
+        let numbers = format!("{bytes:?}");
+        assert!(!shown.contains(numbers.trim_matches(['[', ']'])), "{shown}");
+        assert!(!shown.contains(API_KEY), "{shown}");
+    });
 }

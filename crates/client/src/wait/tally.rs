@@ -135,7 +135,7 @@ mod tests {
         see(&mut tally, 2, "welcome");
         see(&mut tally, 2, "welcome");
         let error = tally.into_result(LIMIT).unwrap_err().to_string();
-        let expected = r#"0 of 2 emails with subject "welcome", text "third line" within 1.5 s; 2 others were there"#;
+        let expected = r#"0 of 2 emails with subject "welcome", text "third line" within 1.5 s; others there: 2"#;
         assert_eq!(error, expected);
     }
 

@@ -24,7 +24,7 @@ fn a_time_out_tells_what_was_asked_for_and_what_was_there() {
             .timeout(Duration::from_millis(300));
         let error = wait.await.unwrap_err();
         assert!(begun.elapsed() >= Duration::from_millis(300));
-        let expected = r#"1 of 2 emails with subject "wanted", from "alice" within 0.3 s; 2 others were there"#;
+        let expected = r#"1 of 2 emails with subject "wanted", from "alice" within 0.3 s; others there: 2"#;
         assert_eq!(error.to_string(), expected);
     });
 }
