@@ -57,6 +57,21 @@ fn the_first_that_names_a_server_decides() {
 }
 
 #[test]
+fn a_key_that_begins_with_a_hyphen_is_a_key() {
+    let desk = Desk::with_settings(&[("LOCAL_API_KEY", "-key-0123456789-0123456789-0123456789")]);
+    let url = desk.server().url();
+    let listed = desk.run([
+        "inbox",
+        "list",
+        "--url",
+        &url,
+        "--api-key",
+        "-key-0123456789-0123456789-0123456789",
+    ]);
+    let _ = listed.expect(0);
+}
+
+#[test]
 fn a_configuration_file_that_is_wrong_is_named_with_its_fault() {
     let desk = Desk::new();
     let file = desk.path("mine.toml");
@@ -64,7 +79,7 @@ fn a_configuration_file_that_is_wrong_is_named_with_its_fault() {
     for (text, word) in [
         ("urll = \"http://127.0.0.1:1\"", "urll"),
         ("url = 5", "url"),
-        ("url = \"http", "url"),
+        ("url = \"http", "line 1"),
         ("strategy = \"pigeon\"", "pigeon"),
     ] {
         fs::write(&file, text).unwrap();

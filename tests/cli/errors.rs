@@ -16,7 +16,7 @@ fn without_a_server_it_is_said_how_to_start_or_name_one() {
         &["inbox", "create"],
         &["inbox", "list"],
         &["email", "list"],
-        &["send", "a@restante.test"],
+        &["send", "--to", "a@restante.test"],
         &["webhook", "list"],
         &["server", "info"],
     ];
@@ -119,9 +119,9 @@ fn an_email_that_is_not_there_is_named() {
 #[test]
 fn a_refusal_of_smtp_is_shown_as_the_server_said_it() {
     let desk = Desk::new();
-    let unknown = desk.run(["send", "nobody@restante.test"]);
+    let unknown = desk.run(["send", "--to", "nobody@restante.test"]);
     let _ = unknown.expect_error(&["550", "5.1.1", "Recipient address rejected"]);
-    let foreign = desk.run(["send", "nobody@elsewhere.example"]);
+    let foreign = desk.run(["send", "--to", "nobody@elsewhere.example"]);
     let _ = foreign.expect_error(&["550", "5.7.1", "elsewhere.example"]);
     let _ = desk.run(["send"]).expect_error(&["restante inbox create"]);
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
@@ -130,7 +130,7 @@ fn a_refusal_of_smtp_is_shown_as_the_server_said_it() {
         .unwrap()
         .to_string();
     let _ = desk
-        .run(["send", "a@restante.test", "--smtp", &closed])
+        .run(["send", "--to", "a@restante.test", "--smtp", &closed])
         .expect_error(&[&closed]);
 }
 
@@ -155,12 +155,12 @@ fn mail_that_another_server_signed_is_not_opened() {
     inbox["serverSigPk"] = info.expect(0).json()["serverSigPk"].clone();
     std::fs::write(desk.path("other.json"), inbox.to_string()).unwrap();
     let _ = desk.run(["inbox", "import", "other.json", "--replace"]).expect(0);
-    for command in [
-        &["email", "view"][..],
-        &["email", "list"],
-        &["email", "raw", &id],
-        &["wait"],
-    ] {
+    let listed = desk.run(["email", "list"]).expect(2);
+    assert!(
+        listed.out.contains("cannot be opened") && listed.err.contains("server key"),
+        "{listed:?}"
+    );
+    for command in [&["email", "view"][..], &["email", "raw", &id], &["wait"]] {
         let refused = desk.run(command).expect_error(&["server key"]);
         assert!(
             !refused.err.contains("Sealed") && !refused.err.contains("secret words"),

@@ -95,7 +95,7 @@ fn data_that_breaks_a_rule_names_the_field_and_the_sizes() {
     fs::write(desk.path("broken.json"), "not JSON").unwrap();
     let _ = desk
         .run(["inbox", "import", "broken.json"])
-        .expect_error(&["broken.json"]);
+        .expect_error(&["not a JSON object"]);
     let _ = desk
         .run(["inbox", "import", "missing.json"])
         .expect_error(&["missing.json"]);

@@ -5,7 +5,8 @@ use crate::ran::Ran;
 
 /// What no terminal may get from a mail: control characters (C1 too) and what turns the direction of text around.
 pub(crate) fn is_hostile(letter: char) -> bool {
-    (letter.is_control() && letter != '\n') || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A new title, a cleared screen, a colour, text right to left, C1 controls, a return to the start of the line.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lettre::address::Envelope;
+use lettre::transport::smtp::extension::ClientId;
 use lettre::{SmtpTransport, Transport as _};
 use restante_model::Clock;
 use restante_server::discovery::{self, DiscoveryFile};
@@ -81,6 +82,7 @@ impl Server {
     pub(crate) fn send_raw(&self, to: &str, message: &[u8]) {
         let envelope = Envelope::new(Some(SENDER.parse().unwrap()), vec![to.parse().unwrap()]).unwrap();
         let client = SmtpTransport::builder_dangerous(self.smtp.ip().to_string()).port(self.smtp.port());
+        let client = client.hello_name(ClientId::Domain("client.test".to_owned()));
         client.build().send_raw(&envelope, message).unwrap();
     }
 }

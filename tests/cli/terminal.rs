@@ -30,14 +30,13 @@ fn desk() -> Desk {
     desk
 }
 
-const COMMANDS: [&[&str]; 7] = [
+/// Commands that show something in bold, dim or colour.
+const COMMANDS: [&[&str]; 5] = [
     &["inbox", "list"],
-    &["inbox", "info"],
     &["email", "list"],
     &["email", "view"],
     &["wait"],
     &["watch", "--existing", "--count", "1"],
-    &["server", "info"],
 ];
 
 #[test]

@@ -30,20 +30,28 @@ fn mail_is_shown_when_it_comes_for_every_inbox_that_is_watched() {
         let desk = Desk::new();
         let [first, second, third] = [(); 3].map(|()| desk.create_inbox(&[mode]));
         desk.server().send(&first, "From before", "x");
-        let mut watching = desk.start(&["watch", &first, &second, "--json", "--count", "2"]);
+        let mut watching = desk.start(&["watch", &first, &second, "--count", "2"]);
         // What it says of itself comes when nothing more can be missed.
         let mut said = BufReader::new(watching.stderr.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
-        assert!(line.to_lowercase().contains("watching"), "{line}");
+        assert!(line.starts_with("watching"), "{line}");
         desk.server().send(&third, "Not watched", "x");
-        desk.server().send(&second, "One", "x");
-        desk.server().send(&first, "Two", "x");
+        desk.server().send(&second, "Number one", "x");
+        desk.server().send(&first, "Number two", "x");
         let mut out = String::new();
         watching.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         assert_eq!(watching.wait().unwrap().code(), Some(0), "{out}");
-        let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(subjects(&lines), ["One", "Two"], "{mode}");
+        let lines: Vec<_> = out.lines().collect();
+        assert!(lines.len() == 2, "{mode}: {out}");
+        assert!(
+            lines[0].contains("Number one") && lines[0].contains(&second),
+            "{mode}: {out}"
+        );
+        assert!(
+            lines[1].contains("Number two") && lines[1].contains(&first),
+            "{mode}: {out}"
+        );
     }
 }
 

@@ -13,7 +13,14 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Its API key [env: RESTANTE_API_KEY, which is safer]
-    #[arg(long, global = true, value_name = "KEY", conflicts_with = "api_key_file")]
+    // A generated key may begin with a hyphen.
+    #[arg(
+        long,
+        global = true,
+        value_name = "KEY",
+        conflicts_with = "api_key_file",
+        allow_hyphen_values = true
+    )]
     pub(crate) api_key: Option<String>,
     /// The file that holds it [env: RESTANTE_API_KEY_FILE]
     #[arg(long, global = true, value_name = "FILE")]
