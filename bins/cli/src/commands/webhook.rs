@@ -2,7 +2,9 @@
 
 mod content;
 
+use restante_client::webhooks::WebhookResource;
 use restante_client::{WebhookId, Webhooks};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::args::webhook::{DeleteArgs, DeliveriesArgs, OneArgs, RedeliverArgs, Scope, ShowArgs, WebhookCommand};
@@ -64,11 +66,18 @@ async fn find(webhooks: &Webhooks, id: &str) -> Result<WebhookId, Failure> {
 }
 
 /// JSON for machines, else a table.
-fn shown(context: &Context, answer: &impl serde::Serialize, table: impl FnOnce() -> Table) -> Result<(), Failure> {
+fn shown(context: &Context, answer: &impl Serialize, table: impl FnOnce() -> Table) -> Result<(), Failure> {
     if context.output.json {
         return Ok(context.output.json(answer)?);
     }
     Ok(context.output.table(&table())?)
+}
+
+/// A list as the API answers it.
+#[derive(Serialize)]
+struct WebhookList<'a> {
+    webhooks: &'a [WebhookResource],
+    total: usize,
 }
 
 async fn list(context: &Context, scope: &Scope) -> Result<(), Failure> {
@@ -77,7 +86,10 @@ async fn list(context: &Context, scope: &Scope) -> Result<(), Failure> {
         context.output.note("no webhooks");
         return Ok(());
     }
-    let answer = json!({ "webhooks": list, "total": list.len() });
+    let answer = WebhookList {
+        webhooks: &list,
+        total: list.len(),
+    };
     shown(context, &answer, || output::webhook::list(&list, context.clock.now()))
 }
 

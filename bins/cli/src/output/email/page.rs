@@ -35,7 +35,7 @@ pub(crate) fn page(email: &Email, fields: HeaderFields, now: Timestamp) -> Strin
     field(&mut page, "Received", &received);
     field(&mut page, "Id", &email.id().to_string());
     for defect in &email.content.defects {
-        field(&mut page, "Defect", defect);
+        line(&mut page, "Defect", &style::warning(clean::line(defect)));
     }
     page.push('\n');
     match body(email) {
@@ -81,9 +81,14 @@ fn list(page: &mut String, name: &str, values: &[String]) {
 }
 
 fn field(page: &mut String, name: &str, value: &str) {
+    line(page, name, &clean::line(value));
+}
+
+/// A line; the value has been cleaned.
+fn line(page: &mut String, name: &str, value: &str) {
     let name = format!("{}:", clean::line(name));
     page.push_str(&style::dim(format!("{name:<NAME_WIDTH$}")));
-    page.push_str(&clean::line(value));
+    page.push_str(value);
     page.push('\n');
 }
 
