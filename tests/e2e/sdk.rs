@@ -15,6 +15,7 @@ mod meddler;
 mod sealed;
 mod stream;
 mod stream_cut;
+mod stream_end;
 mod transport;
 mod waiting;
 mod webhooks;

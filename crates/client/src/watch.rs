@@ -66,8 +66,26 @@ pub enum Existing {
 /// an email that cannot be opened ([`Error::Decryption`], [`Error::SignatureVerification`]); an inbox that is not
 /// there any more ([`Error::InboxNotFound`]), which leaves the subscription.
 /// It ends when its last inbox has left it so, with [`Error::Unauthorized`], with [`Error::Closed`] when the client is
-/// closed, and with [`Error::Stream`] when the strategy `sse` gives up.
+/// closed; with the strategy `sse` also with [`Error::Stream`] when it gives up, and with [`Error::Strategy`] when
+/// there are more inboxes than one stream takes (1,400; `auto` polls then).
 /// Dropping it ends everything that it does.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), restante_client::Error> {
+/// use restante_client::{Client, Existing, NewInbox};
+///
+/// let client = Client::new("http://127.0.0.1:8080", "the API key")?;
+/// let inbox = client.create_inbox(NewInbox::new()).await?;
+/// let mut watch = client.watch(&[inbox], Existing::Skip).await?;
+/// while let Some(arrival) = watch.next().await {
+///     match arrival {
+///         Ok(arrival) => println!("{}: {}", arrival.inbox.address(), arrival.email.subject()),
+///         Err(error) => eprintln!("{error}"),
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping a subscription ends it"]
 pub struct Watch {

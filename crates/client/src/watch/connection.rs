@@ -19,6 +19,9 @@ use crate::{Client, Error};
 /// After so long without a byte a connection is dead: the server sends a comment every 15 s (decisions, section 6).
 const SILENCE: Duration = Duration::from_secs(45);
 
+/// How many inboxes one URL names: a hash and its comma take 46 of the 65,534 bytes that a URL may have here.
+const MAX_INBOXES: usize = 1400;
+
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>;
 
 /// A stream that is open.
@@ -33,12 +36,19 @@ pub(super) struct Connection {
 /// Asks for the stream of these inboxes, once.
 ///
 /// # Errors
-/// What the server answers, and [`Error::Stream`] for an answer that is no stream.
+/// What the server answers; [`Error::Stream`] for an answer that is no stream; [`Error::Strategy`] for more inboxes
+/// than one stream can have.
 pub(super) async fn open(
     client: &Client,
     inboxes: &[InboxHash],
     last_event_id: Option<&str>,
 ) -> Result<Connection, Error> {
+    if inboxes.len() > MAX_INBOXES {
+        return Err(Error::Strategy(format!(
+            "the live stream takes at most {MAX_INBOXES} inboxes, got {}; use the strategy polling",
+            inboxes.len()
+        )));
+    }
     let inboxes: Vec<_> = inboxes.iter().map(InboxHash::to_string).collect();
     let call = Call::get(path(["events"])).query("inboxes", inboxes.join(","));
     let asked_at = Instant::now();
@@ -115,6 +125,16 @@ mod tests {
             Error::Stream(reason) => reason,
             other => panic!("expected a failure of the stream, got {other}"),
         }
+    }
+
+    #[tokio::test]
+    async fn more_inboxes_than_a_url_can_name_are_refused_before_anything_is_sent() {
+        let client = Client::new("http://127.0.0.1:1", "key").unwrap();
+        let hash = InboxHash::from_bytes([0; 32]);
+        let refused = open(&client, &vec![hash; MAX_INBOXES + 1], None).await.unwrap_err();
+        assert!(matches!(refused, Error::Strategy(_)), "{refused}");
+        // A hash and its comma, which is percent-encoded.
+        assert!(MAX_INBOXES * (hash.to_string().len() + "%2C".len()) < 65_000);
     }
 
     #[tokio::test(start_paused = true)]

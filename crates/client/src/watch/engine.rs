@@ -140,7 +140,7 @@ impl Engine {
             return self.synchroniser.poll().await;
         }
         Err(Ended::Failed(match failure {
-            failure @ Error::Stream(_) => failure,
+            failure @ (Error::Stream(_) | Error::Strategy(_)) => failure,
             other => Error::Stream(other.to_string()),
         }))
     }

@@ -25,7 +25,7 @@ pub(super) struct Link {
 pub(super) enum Unopened {
     /// The server knows none of the inboxes; this was one failed attempt.
     NoInbox(Error),
-    /// There were as many attempts as there may be.
+    /// There is no use in another attempt, or there were as many as there may be.
     GivenUp(Error),
     /// The subscription is over.
     Ended(Ended),
@@ -52,6 +52,7 @@ impl Link {
                     return Err(Unopened::Ended(Ended::Failed(error)));
                 }
                 Err(Error::Api(answer)) if answer.status == 400 => return Err(Unopened::NoInbox(Error::Api(answer))),
+                Err(error @ Error::Strategy(_)) => return Err(Unopened::GivenUp(error)),
                 Err(failure) => self.failed(failure).map_err(Unopened::GivenUp)?,
             }
         }
