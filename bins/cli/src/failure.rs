@@ -79,7 +79,7 @@ pub(crate) enum Failure {
 #[derive(Debug)]
 pub(crate) struct Report {
     failure: Failure,
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
 }
 
 impl From<Failure> for Report {
@@ -96,20 +96,20 @@ impl Report {
     pub(crate) fn new(failure: Failure, connection: Connection) -> Self {
         Self {
             failure,
-            connection: Some(connection),
+            connection: Some(Box::new(connection)),
         }
     }
 
     /// Says it on the standard error, and how the process ends.
     pub(crate) fn say(&self) -> ExitCode {
         // What a server said may stand in it.
-        let text = clean::block(&self.failure.text(self.connection.as_ref()));
-        // A reader that has seen enough, such as `head`, is no failure.
+        let text = clean::block(&self.failure.text(self.connection.as_deref()));
+        // A reader that has seen enough, such as `head`, is no failure; who pressed Ctrl-C knows it.
         let code = self.failure.exit_code();
-        if code != 0 {
+        if !matches!(code, 0 | 130) {
             note(&format!("{} {text}", style::bad("error:")));
         }
-        if let Some(advice) = self.failure.advice(self.connection.as_ref()) {
+        if let Some(advice) = self.failure.advice(self.connection.as_deref()) {
             note(&format!("{} {advice}", style::bold("next:")));
         }
         ExitCode::from(code)
