@@ -216,6 +216,9 @@ fn accepted(reply: &Response) -> Accepted {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{Shutdown, TcpListener};
+
     use super::*;
 
     #[test]
@@ -224,5 +227,99 @@ mod tests {
         let accepted = accepted(&reply);
         assert_eq!(accepted.reply, ["250-2.0.0 Ok: msg_1 msg_2", "250 2.0.0 msg_3"]);
         assert_eq!(accepted.email_ids, ["msg_1", "msg_2", "msg_3"]);
+    }
+
+    /// A server that says these replies, the first unasked, the next to a line each, and hangs up.
+    fn server(replies: &'static [&'static str]) -> SmtpServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            for (index, reply) in replies.iter().enumerate() {
+                if index > 0 {
+                    lines.next();
+                }
+                stream.write_all(reply.as_bytes()).unwrap();
+            }
+            // What the client still says is read, so that no reset overtakes the last reply.
+            stream.shutdown(Shutdown::Write).unwrap();
+            lines.for_each(drop);
+        });
+        SmtpServer {
+            host: "127.0.0.1".to_owned(),
+            port,
+            implicit_tls: false,
+        }
+    }
+
+    fn failure(replies: &'static [&'static str], to: &str) -> String {
+        let envelope = Envelope {
+            from: "a@example.test".to_owned(),
+            to: vec![to.to_owned()],
+        };
+        let sent =
+            Session::open(&server(replies)).and_then(|mut session| session.send(&envelope, b"A: b\r\n\r\nc\r\n"));
+        sent.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_failure_names_the_command_and_the_whole_reply() {
+        const HELLO: &str = "220 x\r\n";
+        const EHLO: &str = "250 x\r\n";
+        let to = "b@example.test";
+        for (replies, to, told) in [
+            (
+                &["554 5.3.2 no\r\n"][..],
+                to,
+                "the server refused the connection: 554 5.3.2 no",
+            ),
+            (
+                &[HELLO, EHLO, "501 5.1.7 bad\r\n"],
+                to,
+                "the server refused MAIL FROM:<a@example.test>: 501 5.1.7 bad",
+            ),
+            (
+                &[HELLO, EHLO, EHLO, "550-5.1.1 one\r\n550 5.1.1 two\r\n"],
+                to,
+                "the server refused RCPT TO:<b@example.test>: 550 5.1.1 one two",
+            ),
+            (
+                &[HELLO, EHLO, EHLO, EHLO, "452 4.3.1 full\r\n"],
+                to,
+                "the server refused DATA: 452 4.3.1 full",
+            ),
+            (
+                &[HELLO, EHLO, EHLO],
+                to,
+                "the connection broke at RCPT TO:<b@example.test>: ",
+            ),
+            (
+                &[HELLO, EHLO],
+                "ü@example.test",
+                "the server does not take addresses beyond ASCII (SMTPUTF8): ü@example.test",
+            ),
+        ] {
+            let failure = failure(replies, to);
+            assert!(failure.starts_with(told), "{failure}");
+        }
+        assert!(failure(&["HTTP/1.1 400 Bad Request\r\n"], to).contains("does not greet as SMTP does"));
+    }
+
+    #[test]
+    fn nobody_there_is_told_with_the_address() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let server = SmtpServer {
+            host: "127.0.0.1".to_owned(),
+            port,
+            implicit_tls: false,
+        };
+        let told = Session::open(&server).err().unwrap().to_string();
+        assert!(
+            told.starts_with(&format!("there is no SMTP server at 127.0.0.1:{port}: ")),
+            "{told}"
+        );
     }
 }
