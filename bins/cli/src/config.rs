@@ -7,6 +7,8 @@ mod file;
 mod setting;
 mod smtp_server;
 mod sources;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,12 +62,11 @@ impl Config {
     /// # Errors
     /// A value is malformed, a file cannot be read, or nothing says where the server is or what its key is.
     pub(crate) fn resolve(sources: &Sources, local: Result<LocalServer, Error>) -> Result<Self, ConfigError> {
-        let (url, local) = match sources.find(Setting::Url) {
-            Some(text) => (text.into_text(), local.ok()),
-            None => {
-                let local = local?;
-                (Given::new(local.url().to_owned(), Origin::LocalServer), Some(local))
-            }
+        let (url, local) = if let Some(text) = sources.find(Setting::Url) {
+            (text.into_text(), local.ok())
+        } else {
+            let local = local?;
+            (Given::new(local.url().to_owned(), Origin::LocalServer), Some(local))
         };
         let meant = local.as_ref().filter(|local| same_server(&url.value, local.url()));
         let smtp = sources.find(Setting::Smtp).map(|text| text.parse(SmtpServer::parse));

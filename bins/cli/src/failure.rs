@@ -78,14 +78,14 @@ pub(crate) enum Failure {
 /// A failure, with how the server was found if it was.
 #[derive(Debug)]
 pub(crate) struct Report {
-    failure: Failure,
+    failure: Box<Failure>,
     connection: Option<Box<Connection>>,
 }
 
 impl From<Failure> for Report {
     fn from(failure: Failure) -> Self {
         Self {
-            failure,
+            failure: Box::new(failure),
             connection: None,
         }
     }
@@ -95,7 +95,7 @@ impl Report {
     /// A failure of a command that worked with a server.
     pub(crate) fn new(failure: Failure, connection: Connection) -> Self {
         Self {
-            failure,
+            failure: Box::new(failure),
             connection: Some(Box::new(connection)),
         }
     }

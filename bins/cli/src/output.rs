@@ -25,6 +25,7 @@ pub(crate) struct Output {
     width: Option<u16>,
 }
 
+#[expect(clippy::unused_self, reason = "whoever has an `Output` may print, and nobody else")]
 impl Output {
     /// The standard output of this process.
     pub(crate) fn new(json: bool) -> Self {
@@ -32,39 +33,39 @@ impl Output {
         Self {
             json,
             terminal,
-            width: None,
+            width: terminal.then(width).flatten(),
         }
     }
 
     /// Whether a person looks at a terminal.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(self) -> bool {
         self.terminal
     }
 
     /// Prints a line for people. What comes from a mail or the server goes through [`clean`] before.
-    pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn line(self, text: &str) -> io::Result<()> {
         writeln!(anstream::stdout(), "{text}")
     }
 
     /// Prints a text as it is, without a line break of its own.
-    pub(crate) fn text(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn text(self, text: &str) -> io::Result<()> {
         write!(anstream::stdout(), "{text}")
     }
 
     /// Writes bytes as they are: a raw message, an export.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
     }
 
     /// Prints a table for people.
-    pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
+    pub(crate) fn table(self, table: &Table) -> io::Result<()> {
         self.text(&table.render(self.width))
     }
 
     /// Prints JSON for machines: over several lines on a terminal, on one elsewhere.
-    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json(self, value: &impl Serialize) -> io::Result<()> {
         let text = if self.terminal {
             serde_json::to_string_pretty(value)?
         } else {
@@ -74,12 +75,12 @@ impl Output {
     }
 
     /// Prints JSON on one line, wherever it goes: one of many.
-    pub(crate) fn json_line(&self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json_line(self, value: &impl Serialize) -> io::Result<()> {
         self.bytes(format!("{}\n", serde_json::to_string(value)?).as_bytes())
     }
 
     /// Says something beside the results: on the standard error.
-    pub(crate) fn note(&self, text: &str) {
+    pub(crate) fn note(self, text: &str) {
         note(text);
     }
 }
@@ -92,4 +93,10 @@ pub(crate) fn note(text: &str) {
 /// When to use colours, for both outputs of this process.
 pub(crate) fn use_colors(choice: ColorChoice) {
     choice.write_global();
+}
+
+/// The columns of the terminal.
+fn width() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
 }

@@ -265,7 +265,7 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "rustix",
-        // crates/client: whether the process of a discovery file runs; bins/cli: the lock of its keystore.
+        // crates/client: whether the process of a discovery file runs; bins/cli: the width of the terminal.
         owners: &["crates/storage", "crates/client", "bins/server", "bins/cli"],
     },
     Owned {

@@ -7,6 +7,7 @@ use clap::Args;
 /// Options of all commands. What is not given here comes from the environment, then from the configuration file, then
 /// from the server of this machine.
 #[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::doc_markdown, reason = "the comments are the help text")]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The server, such as http://127.0.0.1:8080 [env: RESTANTE_URL]

@@ -37,6 +37,7 @@ pub(crate) enum InboxCommand {
 
 /// `restante inbox create`
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CreateArgs {
     /// The address, or a domain for a random address there; the server chooses unless given
     #[arg(value_name = "ADDRESS|DOMAIN")]

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::VERSION;
 
 /// How long an expired inbox is still shown as such before its entry goes.
-const REMEMBERED: Duration = Duration::from_secs(86_400);
+const REMEMBERED: Duration = Duration::from_hours(24);
 /// More than an entry takes: base64url of two keys, an address, and the names of the fields.
 const ENTRY_BYTES: usize = 8192;
 

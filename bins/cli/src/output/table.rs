@@ -16,6 +16,8 @@ pub(crate) enum RowStyle {
     Strong,
     /// Less visible: what is over.
     Faint,
+    /// A name, less visible, and a value.
+    Fact,
 }
 
 /// Aligned columns. Cells are cleaned, so that whatever stands in them takes one line.
@@ -44,13 +46,13 @@ impl Table {
 
     /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, style: RowStyle, cells: [String; N]) {
-        let cells = cells.iter().map(|cell| clean::line(cell)).collect();
+        let cells = cells.into_iter().map(|cell| clean::line(&cell)).collect();
         self.rows.push((style, cells));
     }
 
     /// Adds a fact.
     pub(crate) fn fact(&mut self, name: &str, value: impl Into<String>) {
-        self.row(RowStyle::Normal, [name.to_owned(), value.into()]);
+        self.row(RowStyle::Fact, [name.to_owned(), value.into()]);
     }
 
     /// The lines; cells are cut where they would not fit into `width` columns.
@@ -81,6 +83,10 @@ impl Table {
         let styles = header.into_iter().chain(self.rows.iter().map(|(style, _)| *style));
         let lines = table.lines().zip(styles).map(|(line, style)| match style {
             RowStyle::Normal => format!("{}\n", line.trim_end()),
+            RowStyle::Fact => {
+                let (name, value) = line.split_at(line.find("  ").unwrap_or(0));
+                format!("{}{}\n", style::dim(name), value.trim_end())
+            }
             RowStyle::Strong => format!("{}\n", style::bold(line.trim_end())),
             RowStyle::Faint => format!("{}\n", style::dim(line.trim_end())),
         });
@@ -153,5 +159,9 @@ mod tests {
         facts.fact("Mode", "plain");
         facts.fact("Expires", "in 9 min");
         assert_eq!(plain(&facts, None), "Mode     plain\nExpires  in 9 min\n");
+        assert!(
+            facts.render(None).starts_with("\u{1b}[2mMode\u{1b}[0m     plain"),
+            "{facts:?}"
+        );
     }
 }

@@ -111,7 +111,7 @@ mod tests {
                 vec!["*", "a@x.test", "encrypted", "here", "in", "10", "min"],
                 vec!["b@x.test", "encrypted", "elsewhere", "in", "10", "min"],
                 vec!["c@x.test", "plain", "not", "needed", "in", "10", "min"],
-                vec!["old@x.test", "plain", "expired", "6", "min", "ago"],
+                vec!["old@x.test", "plain", "expired", "7", "min", "ago"],
                 vec!["lost@x.test", "plain", "deleted"],
             ]
         );

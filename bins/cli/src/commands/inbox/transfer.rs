@@ -15,7 +15,7 @@ use crate::output::question::{Answer, ask};
 use crate::output::style;
 
 /// No export is larger.
-const LARGEST_BYTES: u64 = 64 * 1024;
+const LARGEST_BYTES: u32 = 64 * 1024;
 
 /// Writes an inbox with its key to a file, or to the standard output.
 pub(super) async fn export(context: &Context, wanted: ExportArgs) -> Result<(), Failure> {
@@ -125,7 +125,7 @@ fn read(path: &Path) -> Result<ExportedInbox, Failure> {
     let path = Path::new("the standard input");
     // One buffer that never grows, and that is wiped: it may hold a key.
     let mut content = Zeroizing::new(Vec::with_capacity(LARGEST_BYTES as usize + 64));
-    let read = io::stdin().lock().take(LARGEST_BYTES).read_to_end(&mut content);
+    let read = io::stdin().lock().take(LARGEST_BYTES.into()).read_to_end(&mut content);
     read.map_err(|source| Failure::File {
         path: path.to_owned(),
         source,
