@@ -27,6 +27,10 @@ pub(crate) struct Server {
     pub(crate) http: SocketAddr,
     /// Where SMTP listens.
     pub(crate) smtp: SocketAddr,
+    /// Where HTTPS listens.
+    pub(crate) https: Option<SocketAddr>,
+    /// The certificate of its own authority.
+    pub(crate) authority: Option<PathBuf>,
     /// The file with the API key.
     pub(crate) key_file: PathBuf,
     running: Option<RunningServer>,
@@ -48,6 +52,8 @@ impl Server {
             .unwrap();
         Self {
             http: running.http,
+            https: running.https,
+            authority: running.authority.clone(),
             smtp: running.smtp.expect("SMTP is on in these tests"),
             key_file: data.path().join(".api-key"),
             discovery: told(&settings, api_key, &running),
