@@ -55,11 +55,11 @@ impl Table {
         self.row(RowStyle::Fact, [name.to_owned(), value.into()]);
     }
 
-    /// The lines; cells are cut where they would not fit into `width` columns.
+    /// The lines; cells are cut where they would not fit into `width` columns. Facts are never cut: they are copied.
     pub(crate) fn render(&self, width: Option<u16>) -> String {
         let mut table = comfy_table::Table::new();
         table.load_preset(comfy_table::presets::NOTHING);
-        match width {
+        match width.filter(|_| !self.header.is_empty()) {
             Some(width) => table
                 .set_content_arrangement(ContentArrangement::Dynamic)
                 .set_width(width)
