@@ -1,6 +1,6 @@
 //! The command line as a process, against a real server.
 
-#![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
+#![expect(clippy::unwrap_used, reason = "what panics here fails its test")]
 
 mod attachments;
 mod completions;
