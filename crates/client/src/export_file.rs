@@ -1,7 +1,7 @@
 //! Exports in files: whole or not there, and for their owner alone.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, PersistError};
@@ -78,21 +78,34 @@ impl ExportedInbox {
         self.write(path.as_ref(), IfThere::Replace)
     }
 
-    /// Reads a file.
+    /// Reads a file, as [`read`](Self::read).
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read or is too large for an export, [`Error::InvalidImportData`] as
     /// [`parse`](Self::parse).
     pub fn read_file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        // One buffer of a size that never changes, and that is wiped: the file may hold a key.
+        let file = File::open(path).map_err(|error| fault(path, error.to_string()))?;
+        Self::read(file).map_err(|error| match error {
+            Error::File { reason, .. } => fault(path, reason),
+            error => error,
+        })
+    }
+
+    /// Reads from any source, to its end and at most 64 KiB, so that none that never ends fills the memory.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path `the export` if it cannot be read or is too large for an export,
+    /// [`Error::InvalidImportData`] as [`parse`](Self::parse).
+    pub fn read(source: impl io::Read) -> Result<Self, Error> {
+        let fault = |reason| fault(Path::new("the export"), reason);
+        // One buffer of a size that never changes, and that is wiped: there may be a key in it.
         let mut buffer = Zeroizing::new(vec![0; LARGEST_BYTES + 1]);
-        let length = File::open(path)
-            .and_then(|file| fill(file, &mut buffer))
-            .map_err(|error| fault(path, error.to_string()))?;
+        let length = fill(source, &mut buffer).map_err(|error| fault(error.to_string()))?;
         if length > LARGEST_BYTES {
-            let reason = format!("it has more than {LARGEST_BYTES} bytes, which no export has");
-            return Err(fault(path, reason));
+            return Err(fault(format!(
+                "it has more than {LARGEST_BYTES} bytes, which no export has"
+            )));
         }
         Ok(Self::parse(&buffer[..length])?)
     }
@@ -130,10 +143,10 @@ fn write_beside(folder: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
 }
 
 /// Reads until the end or until the buffer is full; how much there is.
-fn fill(mut file: File, buffer: &mut [u8]) -> io::Result<usize> {
+fn fill(mut source: impl io::Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
+        match source.read(&mut buffer[length..]) {
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -361,6 +361,33 @@ fn a_file_that_cannot_be_an_export_is_named() {
     );
 }
 
+/// Whatever an export is read from, no more than its limit is read, and a part of it is never taken for the whole.
+#[test]
+fn any_source_is_read_to_its_end_or_the_limit() {
+    let text = export("ok-ours-encrypted").to_json();
+    let padded = |length: usize| text.to_string() + &" ".repeat(length - text.len());
+    let read = ExportedInbox::read(padded(64 * 1024).as_bytes()).unwrap();
+    assert_eq!(read.to_json(), text);
+
+    let too_large = "the export: it has more than 65536 bytes, which no export has";
+    let error = ExportedInbox::read(padded(64 * 1024 + 1).as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), too_large);
+    let error = ExportedInbox::read(std::io::repeat(b' ')).unwrap_err();
+    assert_eq!(error.to_string(), too_large);
+
+    let error = ExportedInbox::read(Broken).unwrap_err();
+    assert_eq!(error.to_string(), "the export: the cable is cut");
+}
+
+/// A source that cannot be read.
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the cable is cut"))
+    }
+}
+
 /// Whatever the address is, the name is one of a file in the folder, and another inbox has another name.
 #[test]
 fn the_name_of_a_file_is_safe() {
