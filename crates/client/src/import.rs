@@ -38,9 +38,7 @@ impl Client {
     /// # Errors
     /// [`Error::InboxAlreadyExists`], [`Error::Closed`].
     pub fn import_inbox(&self, export: ExportedInbox, if_known: IfKnown) -> Result<Inbox, Error> {
-        if self.http().closed().is_cancelled() {
-            return Err(Error::Closed);
-        }
+        self.http().check_open()?;
         let known = export.into_known();
         match self.registry().import(Arc::clone(&known), if_known) {
             Ok(()) => Ok(Inbox::new(self.clone(), known)),
@@ -97,6 +95,8 @@ fn address(value: &Value<'_>) -> Result<String, ImportError> {
     let fault = |found| ImportError::EmailAddress { found };
     let text = value.text().ok_or_else(|| fault(value.kind().to_owned()))?;
     match text.matches('@').count() {
+        // No server has such an address, and on a terminal it would be an order.
+        1 if text.contains(char::is_control) => Err(fault("one with a control character".to_owned())),
         1 => Ok(text.to_owned()),
         _ if text.is_empty() => Err(fault("an empty text".to_owned())),
         count => Err(fault(format!("one with {count}"))),

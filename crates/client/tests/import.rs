@@ -398,8 +398,8 @@ fn the_name_of_a_file_is_safe() {
         ("../../etc/passwd@x", "_._.._etc_passwd_at_x-HASH.json"),
         (".hidden@x", "_hidden_at_x-HASH.json"),
         ("-rf@x", "_rf_at_x-HASH.json"),
-        ("a\u{0}b\\c:d\u{1b}[2J\u{202e}@x", "a_b_c_d__2J__at_x-HASH.json"),
-        ("a b\r\n@x", "a_b___at_x-HASH.json"),
+        ("a/b\\c:d*[2J\u{202e}@x", "a_b_c_d__2J__at_x-HASH.json"),
+        ("a b\u{2028}@x", "a_b__at_x-HASH.json"),
         ("@", "_at_.json"),
     ];
     for (address, expected) in cases {

@@ -5,7 +5,7 @@ use restante_model::InboxHash;
 
 /// Why the document of an export cannot be imported: one variant a rule, in the order in which they are checked.
 ///
-/// The first twelve rules are those of the interface ("Exported inbox data"); the last three say that the parts belong
+/// The first thirteen rules are those of the interface ("Exported inbox data"); the last three say that the parts belong
 /// together. The texts name the field, what was expected and what there is instead, and never show a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -26,10 +26,10 @@ pub enum ImportError {
         /// `nothing` or `null`.
         found: &'static str,
     },
-    /// The address is empty, or has not exactly one `@`.
+    /// The address is empty, has not exactly one `@`, or has a control character, which no address has.
     #[error("emailAddress: expected a text with exactly one @, got {found}")]
     EmailAddress {
-        /// How many there are, or what kind of value it is.
+        /// How many there are, that it has a control character, or what kind of value it is.
         found: String,
     },
     /// The hash is empty.

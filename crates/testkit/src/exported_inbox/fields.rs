@@ -168,6 +168,21 @@ fn names() -> Vec<Vector> {
             "\"\\ud800@restante.test\"",
             "a text of half characters",
         ),
+        address(
+            "email-address-escape",
+            "\"\\u001b[2Jalice@restante.test\"",
+            "one with a control character",
+        ),
+        address(
+            "email-address-line-break",
+            "\"alice@restante.test\\nnext\"",
+            "one with a control character",
+        ),
+        address(
+            "email-address-c1",
+            "\"alice\\u009b2J@restante.test\"",
+            "one with a control character",
+        ),
         hash("inbox-hash-empty", "\"\"", "an empty one"),
         hash("inbox-hash-number", "0", "a number"),
         hash("inbox-hash-object", "{}", "an object"),
