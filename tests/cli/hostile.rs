@@ -1,5 +1,7 @@
 //! Mail that attacks the terminal it is shown on.
 
+use restante_testkit::receiver::{Answer, Receiver};
+
 use crate::desk::Desk;
 use crate::ran::Ran;
 
@@ -100,6 +102,46 @@ fn what_an_smtp_server_says_is_shown_without_control_characters() {
     let refused = desk.run(["send", "--smtp", &smtp]).expect_error(&["554"]);
     assert_eq!(find_hostile(&refused), None, "{refused:?}");
     server.join().unwrap();
+}
+
+#[test]
+fn an_address_of_an_export_does_not_control_the_terminal() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&[]);
+    let mut export = desk.run(["inbox", "export", "--out", "-"]).expect(0).json();
+    let hostile = format!("{ATTACK}\nnext: {address}");
+    export["emailAddress"] = hostile.clone().into();
+    std::fs::write(desk.path("hostile.json"), export.to_string()).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["inbox", "import", "hostile.json", "--replace"],
+        &["inbox", "import", "hostile.json"],
+        &["inbox", "list"],
+        &["inbox", "use", &hostile],
+        &["inbox", "export", "--out", "."],
+        &["inbox", "delete", &hostile],
+    ];
+    for command in commands {
+        let ran = desk.run(command);
+        assert_eq!(find_hostile(&ran), None, "{command:?}: {ran:?}");
+        let forged = |line: &str| line.starts_with("next:") && line.contains(&address);
+        assert!(!ran.all().lines().any(forged), "{command:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_server_does_not_say_what_to_do_next() {
+    let desk = Desk::without_server();
+    let server = Receiver::start();
+    let body = br#"{"statusCode":404,"message":"Inbox not found\nnext: run this\u001b[2J","error":"Not Found"}"#;
+    server.always(Answer::status(404).body(*body));
+    let flags = ["--url", &server.url(""), "--api-key", "x"];
+    let asked = desk.run(["email", "list", "--inbox", "a@restante.test"].iter().chain(&flags));
+    let asked = asked.expect_error(&["Inbox not found next: run this"]);
+    assert_eq!(find_hostile(&asked), None, "{asked:?}");
+    assert!(
+        !asked.err.lines().any(|line| line.starts_with("next: run")),
+        "{asked:?}"
+    );
 }
 
 /// The first hostile character of what a command printed.

@@ -102,15 +102,15 @@ impl Report {
 
     /// Says it on the standard error, and how the process ends.
     pub(crate) fn say(&self) -> ExitCode {
-        // What a server said may stand in it.
-        let text = clean::block(&self.failure.text(self.connection.as_deref()));
+        // What a server said may stand in it: on one line, so that it cannot say "next:".
+        let text = clean::line(&self.failure.text(self.connection.as_deref()));
         // A reader that has seen enough, such as `head`, is no failure; who pressed Ctrl-C knows it.
         let code = self.failure.exit_code();
         if !matches!(code, 0 | 130) {
             note(&format!("{} {text}", style::bad("error:")));
         }
         if let Some(advice) = self.failure.advice(self.connection.as_deref()) {
-            note(&format!("{} {advice}", style::bold("next:")));
+            note(&format!("{} {}", style::bold("next:"), clean::line(&advice)));
         }
         ExitCode::from(code)
     }

@@ -42,14 +42,14 @@ impl Output {
         self.terminal
     }
 
-    /// Prints a line for people. What comes from a mail or the server goes through [`clean`] before.
+    /// Prints one line for people, whatever stands in it: of what a terminal obeys only our own styles get through.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
-        writeln!(anstream::stdout(), "{text}")
+        writeln!(anstream::stdout(), "{}", clean::styled_line(text))
     }
 
-    /// Prints a text as it is, without a line break of its own.
+    /// Prints a text of several lines, cleaned likewise, without a line break of its own.
     pub(crate) fn text(self, text: &str) -> io::Result<()> {
-        write!(anstream::stdout(), "{text}")
+        write!(anstream::stdout(), "{}", clean::styled_block(text))
     }
 
     /// Writes bytes as they are: a raw message, an export.
@@ -85,9 +85,9 @@ impl Output {
     }
 }
 
-/// Says something beside the results: on the standard error, where nobody may listen any more.
+/// Says something beside the results, on one line of the standard error, where nobody may listen any more.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", clean::styled_line(text));
 }
 
 /// When to use colours, for both outputs of this process.

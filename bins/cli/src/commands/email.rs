@@ -84,7 +84,7 @@ fn html(context: &Context, email: &Email) -> Result<(), Failure> {
 
 async fn raw(context: &Context, inbox: &Inbox, wanted: &RawArgs) -> Result<(), Failure> {
     let id = choice::find(inbox, &wanted.choice).await?;
-    let source = inbox.source(id).await?;
+    let source = inbox.raw(id).await?;
     if let Some(path) = &wanted.out {
         let written = std::fs::write(path, &source);
         return written.map_err(|source| Failure::File {
@@ -144,7 +144,9 @@ async fn auth(context: &Context, inbox: &Inbox, choice: &ChoiceArgs) -> Result<(
         })?);
     }
     context.output.table(&output::email::auth(auth_results))?;
-    Ok(context.output.line(&output::email::verdict(&summary))?)
+    Ok(context
+        .output
+        .text(&format!("{}\n", output::email::verdict(&summary)))?)
 }
 
 async fn fetch(inbox: &Inbox, choice: &ChoiceArgs) -> Result<Email, Failure> {

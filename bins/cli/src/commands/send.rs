@@ -62,7 +62,7 @@ pub(crate) async fn run(context: &Context, wanted: SendArgs) -> Result<(), Failu
     if output.json {
         return Ok(output.json(&sent)?);
     }
-    Ok(output.line(&clean::block(&sent.reply))?)
+    Ok(output.text(&format!("{}\n", clean::block(&sent.reply)))?)
 }
 
 fn server(context: &Context) -> Result<SmtpServer, Failure> {

@@ -27,7 +27,7 @@ pub(crate) async fn run(context: &Context, wanted: WaitArgs) -> Result<(), Failu
         (true, _, emails) => context.output.json(&emails)?,
         (false, _, emails) => {
             let shown: Vec<String> = emails.iter().map(output::email::found).collect();
-            context.output.line(&shown.join("\n\n"))?;
+            context.output.text(&format!("{}\n", shown.join("\n\n")))?;
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Removal of what a terminal would obey: control characters and changes of the writing direction.
 
+use super::style;
+
 /// A text on one line: control characters and line breaks become spaces, marks of direction vanish.
 pub(crate) fn line(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -21,6 +23,29 @@ pub(crate) fn line(text: &str) -> String {
 pub(crate) fn block(text: &str) -> String {
     let keep = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_direction(*c));
     text.chars().filter(keep).collect()
+}
+
+/// As [`line`], with the styles of [`style`](super::style) left in.
+pub(crate) fn styled_line(text: &str) -> String {
+    between_styles(text, line)
+}
+
+/// As [`block`], with the styles of [`style`](super::style) left in.
+pub(crate) fn styled_block(text: &str) -> String {
+    between_styles(text, block)
+}
+
+/// Cleans what stands between our own styles; any other sequence is none of them.
+fn between_styles(text: &str, clean: fn(&str) -> String) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let mut shown = pieces.next().map(clean).unwrap_or_default();
+    for piece in pieces {
+        match style::end_of_sequence(piece) {
+            Some(end) => shown += &["\u{1b}", &piece[..end], &clean(&piece[end..])].concat(),
+            None => shown += &clean(&["\u{1b}", piece].concat()),
+        }
+    }
+    shown
 }
 
 /// U+2028 and U+2029.
@@ -58,6 +83,16 @@ mod tests {
     #[test]
     fn a_block_keeps_its_lines() {
         assert_eq!(block("a\n\tb\r\nc\u{1b}[2J\u{9b}\u{202e}d\0"), "a\n\tb\nc[2Jd");
+    }
+
+    #[test]
+    fn our_own_styles_stay_and_no_other_sequence_does() {
+        let text = format!(
+            "{} a\u{1b}[2J\u{1b}]0;x\u{7}\u{1b}[5m\u{1b}\nb\u{202e}",
+            style::bold("bold")
+        );
+        assert_eq!(styled_line(&text), "\u{1b}[1mbold\u{1b}[0m a [2J ]0;x  [5m b");
+        assert_eq!(styled_block(&text), "\u{1b}[1mbold\u{1b}[0m a[2J]0;x[5m\nb");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use super::clean;
+
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -18,7 +20,8 @@ pub(crate) async fn ask(question: &str) -> io::Result<Answer> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(Answer::Nobody);
     }
-    write!(anstream::stderr(), "{question} [y/N] ")?;
+    // An address in it may come from anywhere, and must not rewrite the question.
+    write!(anstream::stderr(), "{} [y/N] ", clean::line(question))?;
     // A thread of its own, so that Ctrl-C is heard meanwhile.
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();

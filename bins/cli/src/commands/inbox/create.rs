@@ -8,8 +8,8 @@ use crate::args::inbox::CreateArgs;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::keystore::Entry;
-use crate::output::style;
 use crate::output::table::Table;
+use crate::output::{clean, style};
 
 /// Creates an inbox, which becomes the one in use.
 pub(super) async fn run(context: &Context, wanted: CreateArgs) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub(super) async fn run(context: &Context, wanted: CreateArgs) -> Result<(), Fai
         return Ok(context.output.json(&Created::of(&inbox, &entry))?);
     }
     if quiet {
-        return Ok(context.output.line(inbox.address())?);
+        return Ok(context.output.line(&clean::line(inbox.address()))?);
     }
     show(context, &inbox)
 }

@@ -3,6 +3,7 @@
 use crate::args::inbox::DeleteArgs;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::clean;
 use crate::output::question::{Answer, ask};
 
 /// Deletes inboxes from the server, and their keys from the keystore.
@@ -20,7 +21,7 @@ pub(super) async fn run(context: &Context, meant: DeleteArgs) -> Result<(), Fail
         context.client.delete_inbox(address).await?;
         forget(context, address)?;
         if !context.output.json {
-            context.output.line(&format!("{address} is deleted"))?;
+            context.output.line(&format!("{} is deleted", clean::line(address)))?;
         }
     }
     if context.output.json {

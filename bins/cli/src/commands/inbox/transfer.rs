@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::keystore::Entry;
 use crate::output::question::{Answer, ask};
-use crate::output::style;
+use crate::output::{clean, style};
 
 /// No export is larger.
 const LARGEST_BYTES: u32 = 64 * 1024;
@@ -43,7 +43,7 @@ pub(super) async fn export(context: &Context, wanted: ExportArgs) -> Result<(), 
         let said = serde_json::json!({ "emailAddress": export.address(), "file": path });
         return Ok(context.output.json(&said)?);
     }
-    context.output.line(&path.display().to_string())?;
+    context.output.line(&clean::line(&path.display().to_string()))?;
     if export.is_encrypted() {
         context
             .output
