@@ -9,6 +9,7 @@ mod desk;
 mod errors;
 mod exports;
 mod hostile;
+mod interrupts;
 mod keystore;
 mod pipes;
 mod proxies;

@@ -1,6 +1,7 @@
 //! The `restante` command: what it was started with goes in, an exit code comes out.
 //!
-//! Modules, in reading order: `args`, `config`, `context`, `commands`, `attachments`; `keystore`; `output`; `failure`.
+//! Modules, in reading order: `args`, `config`, `context`, `commands`, `attachments`; `keystore`; `output`; `failure`;
+//! `thread`.
 
 mod args;
 mod attachments;
@@ -10,6 +11,7 @@ mod context;
 mod failure;
 mod keystore;
 mod output;
+mod thread;
 
 use std::process::ExitCode;
 
@@ -17,29 +19,11 @@ use clap::Parser as _;
 
 use self::args::Arguments;
 use self::config::Environment;
-use self::failure::{Failure, Report};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match start(arguments, &Environment::of_this_process()) {
+    match thread::start(arguments, Environment::of_this_process()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => report.say(),
     }
-}
-
-fn start(arguments: Arguments, environment: &Environment) -> Result<(), Report> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::Output)?;
-    let done = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted.into()),
-            done = commands::run(arguments, environment) => done,
-        }
-    });
-    // A question that nobody answers must not hold the end up.
-    runtime.shutdown_background();
-    done
 }
