@@ -1,10 +1,32 @@
-//! Which checks of an email passed (interface, `AuthResults`, client-side validation summary).
+//! What the checks of an email found, and which of them passed.
+//!
+//! A test asserts on one check, or on all of them at once:
+//!
+//! ```
+//! use restante_client::Email;
+//! use restante_client::auth::{SpfVerdict, Verdict};
+//!
+//! fn is_sent_by_the_shop(email: &Email) {
+//!     let results = email.auth_results();
+//!     assert_eq!(results.spf.result, SpfVerdict::Pass);
+//!     assert_eq!(results.dkim[0].result, Verdict::Pass);
+//!     assert_eq!(results.dmarc.domain.as_deref(), Some("shop.test"));
+//!
+//!     let summary = email.auth_summary();
+//!     assert!(summary.passed, "{:?}", summary.failures);
+//! }
+//! ```
+//!
+//! Source: interface, `AuthResults`, client-side validation summary.
 
 use std::fmt::Write as _;
 
-use restante_model::AuthResults;
-use restante_model::auth::{DkimResult, DmarcResult, ReverseDnsResult, SpfResult, SpfVerdict, Verdict};
 use serde::Serialize;
+
+pub use restante_model::AuthResults;
+pub use restante_model::auth::{
+    DkimResult, DmarcPolicy, DmarcResult, ReverseDnsResult, SpfResult, SpfVerdict, Verdict,
+};
 
 /// The summary of an email's authentication. A check that was skipped has not passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

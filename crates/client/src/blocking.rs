@@ -11,7 +11,7 @@
 //! them is dropped, the thread is gone.
 //! In asynchronous code it would block the thread of others: on every thread of a runtime its operations refuse with
 //! [`Error::Configuration`](crate::Error::Configuration), and [`restante_client::Client`](crate::Client) is what is
-//! wanted.
+//! wanted. A [`Watch`] says so once and then ends.
 
 mod client;
 mod inbox;
@@ -25,3 +25,5 @@ pub use inbox::Inbox;
 pub use wait::Wait;
 pub use watch::{Arrival, Watch};
 pub use webhooks::Webhooks;
+
+pub use crate::ClientBuilder;

@@ -1,5 +1,6 @@
 //! The client: one server, one key.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,12 +21,11 @@ use crate::{Error, Settings};
 const PAGE: &str = "500";
 
 /// A client of one server; clones share everything.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     http: Http,
     settings: Settings,
@@ -221,6 +221,13 @@ impl Client {
 
     fn handle(&self, known: Arc<crate::inbox::KnownInbox>) -> Inbox {
         Inbox::new(self.clone(), known)
+    }
+}
+
+/// Shows where its server is: neither the key, nor the inboxes that it knows.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("url", &self.url()).finish_non_exhaustive()
     }
 }
 

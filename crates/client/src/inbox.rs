@@ -1,5 +1,6 @@
 //! One inbox: its emails.
 
+use std::fmt;
 use std::sync::Arc;
 
 use restante_envelope::{DecapsulationKey, VerifyingKey};
@@ -15,7 +16,7 @@ use crate::routes::path;
 use crate::{Client, Email, EmailSummary, Error};
 
 /// An inbox that a client knows; clones are the same inbox.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Inbox {
     client: Client,
     known: Arc<KnownInbox>,
@@ -109,14 +110,14 @@ impl Inbox {
     }
 
     /// The message as the server received it (RFC 5322), after its trace header.
-    pub async fn source(&self, id: EmailId) -> Result<Vec<u8>, Error> {
+    pub async fn raw(&self, id: EmailId) -> Result<Vec<u8>, Error> {
         let call = Call::get(format!("{}/raw", self.email_path(id)));
         let record: RawRecord = self.client.http().json(call).await?;
         let part = record.raw().ok_or_else(|| self.misses("raw"))?;
         match self.reader().await?.read(part)? {
             Document::Decoded(bytes) => Ok(bytes),
             // The sealed text is base64 once more (decisions, section 5).
-            Document::Opened(text) => decode_source(text.expose()).ok_or_else(|| self.misses("raw payload of base64")),
+            Document::Opened(text) => decode_raw(text.expose()).ok_or_else(|| self.misses("raw payload of base64")),
         }
     }
 
@@ -209,7 +210,19 @@ impl Inbox {
     }
 }
 
-fn decode_source(text: &[u8]) -> Option<Vec<u8>> {
+/// What tells it from others; neither its keys nor the client's other inboxes.
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox")
+            .field("address", &self.address())
+            .field("hash", &format_args!("{}", self.hash()))
+            .field("is_encrypted", &self.is_encrypted())
+            .field("expires_at", &format_args!("{}", self.expires_at()))
+            .finish_non_exhaustive()
+    }
+}
+
+fn decode_raw(text: &[u8]) -> Option<Vec<u8>> {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.decode(text).ok()
 }

@@ -29,6 +29,12 @@
 //!
 //! Those who receive them verify what came before they believe it: [`webhooks`].
 //!
+//! # Which servers
+//!
+//! It speaks with restante servers, in both wire profiles: `service` and `vaultsandbox`.
+//! It reads what they answer strictly: an id of another form than theirs, or a missing field, is
+//! [`Error::UnexpectedAnswer`] and never a guess.
+//!
 //! # What it refuses to know
 //!
 //! How mail is sent: that is your application's part.
@@ -45,16 +51,17 @@
 //!   the connection.
 //! - What is waited for may have come already: a wait looks at what is there first.
 //! - A request that creates something may be repeated: the server answers the repetition as the first one.
-//! - No error and no `Debug` shows a key, a secret or anything of a mail's content; keys and secrets are wiped
-//!   when they are dropped.
+//! - No error and no `Debug` shows a key, a secret or anything of a mail's content.
+//! - The keys and secrets that the client holds are wiped when they are dropped. What is under way is not: the HTTP
+//!   library has buffers of its own, in which the API key goes with each request.
 //! - [`Client::close`] ends everything that is under way, in all clones; dropping a wait or a watch ends that one.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, `auth`; `matcher`, `watch`, `wait`; `export`,
+//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, [`auth`]; `matcher`, `watch`, `wait`; `export`,
 //! `import`, `export_file`; [`webhooks`]; [`blocking`].
 
 mod attachment;
-mod auth;
+pub mod auth;
 pub mod blocking;
 mod builder;
 mod client;
@@ -94,10 +101,13 @@ pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
 pub use wait::{WaitForEmail, WaitForEmails, WaitForNone};
 pub use watch::{Arrival, Existing, Watch};
-pub use webhooks::{NewWebhook, WebhookEvent, WebhookUpdate, Webhooks, verify_signature};
+pub use webhooks::{
+    EventType, NewWebhook, WebhookEvent, WebhookResource, WebhookUpdate, Webhooks, verify_signature,
+};
 
+pub use restante_model::content::{Headers, To};
 pub use restante_model::{
-    AttachmentData, AuthResults, Base64, Clock, DeliveryId, EmailId, InboxHash, ParsedContent, SystemClock, Timestamp,
-    WebhookId,
+    AttachmentData, AuthResults, Base64, Clock, DeliveryId, EmailId, InboxHash, Metadata, ParsedContent, SystemClock,
+    Timestamp, WebhookId,
 };
 pub use restante_wire::{Health, InboxResource, ServerInfo, SyncResource};

@@ -45,6 +45,7 @@ fn inboxes_and_their_mail() {
         server.send(inbox.address(), "One", "first");
         server.send(inbox.address(), "Two", "second");
 
+        assert_eq!(inbox.client().inbox(inbox.address()).unwrap().hash(), inbox.hash());
         let two = inbox.wait_for(EmailMatcher::new().subject("two")).timeout(PATIENCE);
         let two = two.wait().unwrap();
         assert_eq!(two.text().map(str::trim_end), Some("second"));
@@ -58,11 +59,11 @@ fn inboxes_and_their_mail() {
         assert_eq!(inbox.summaries().unwrap()[0].subject(), "Two");
         assert!(inbox.each_email().unwrap().iter().all(Result::is_ok));
         assert!(inbox.each_summary().unwrap().iter().all(Result::is_ok));
-        let source = inbox.source(two.id()).unwrap();
+        let raw = inbox.raw(two.id()).unwrap();
         assert!(
-            source.windows(13).any(|line| line == b"Subject: Two\r"),
+            raw.windows(13).any(|line| line == b"Subject: Two\r"),
             "{} bytes",
-            source.len()
+            raw.len()
         );
         inbox.mark_read(two.id()).unwrap();
         assert!(inbox.email(two.id()).unwrap().is_read());
@@ -183,7 +184,7 @@ fn taken(webhooks: &Webhooks, id: WebhookId) -> DeliveryId {
 #[test]
 fn closing_ends_what_another_thread_waits_for() {
     let server = TestServer::start(&[]);
-    let builder = restante_client::Client::builder(format!("http://{}", server.http), API_KEY);
+    let builder = Client::builder(format!("http://{}", server.http), API_KEY);
     let client = builder.strategy(Strategy::Sse).build_blocking().unwrap();
     let bob = inbox(&client, BOB);
     let mut watch = bob.watch(Existing::Skip).unwrap();
@@ -204,4 +205,11 @@ fn asynchronous_code_is_told_what_to_use() {
         "{refused:?}"
     );
     client.check_key().unwrap();
+
+    // A loop over a subscription is told once, and ends.
+    let mut watch = inbox(&client, BOB).watch(Existing::Deliver).unwrap().timeout(PATIENCE);
+    let items: Vec<_> = super::run(async { watch.by_ref().take(3).collect() });
+    assert!(matches!(&items[..], [Err(Error::Configuration(_))]), "{items:?}");
+    server.send(BOB, "Heard", "x");
+    assert_eq!(watch.next().unwrap().unwrap().email.subject(), "Heard");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use restante_client::auth::{SpfVerdict, Verdict};
 use restante_client::{Email, EmailId, Encryption, Error, Inbox, Strategy};
 use serde_json::{Value, json};
 
@@ -27,8 +28,8 @@ fn everything_of_an_email_is_there() {
                 assert_eq!(email.summary.inbox_id, inbox.hash());
                 assert_eq!(inbox.emails().await.unwrap(), std::slice::from_ref(&email));
                 assert_eq!(inbox.summaries().await.unwrap(), [email.summary]);
-                let source = inbox.source(id).await.unwrap();
-                assert_eq!(without_trace(&source), RICH.as_bytes());
+                let raw = inbox.raw(id).await.unwrap();
+                assert_eq!(without_trace(&raw), RICH.as_bytes());
             });
         }
     }
@@ -51,6 +52,11 @@ fn is_rich(email: &Email) {
     assert_eq!(&attachment.content.0[..], [0, 1, 2, 255]);
     assert_eq!(attachment.content_type, "application/octet-stream");
     assert_eq!(restante_client::checksum_matches(attachment), Some(true));
+    let results = email.auth_results();
+    assert_eq!(
+        (results.spf.result, results.dkim[0].result, results.dmarc.policy),
+        (SpfVerdict::Skipped, Verdict::Skipped, None)
+    );
     let summary = email.auth_summary();
     assert!(
         !summary.passed && !summary.spf_passed,
@@ -138,7 +144,7 @@ fn an_email_is_marked_as_read_and_deleted() {
             assert_eq!(listed, [ids[2], ids[0]]);
             let refusals = [
                 inbox.email(ids[1]).await.err(),
-                inbox.source(ids[1]).await.err(),
+                inbox.raw(ids[1]).await.err(),
                 inbox.mark_read(ids[1]).await.err(),
                 inbox.delete_email(ids[1]).await.err(),
             ];

@@ -166,7 +166,7 @@ fn an_expired_inbox_is_not_found() {
                 inbox.emails().await.err(),
                 inbox.summaries().await.err(),
                 inbox.email(id).await.err(),
-                inbox.source(id).await.err(),
+                inbox.raw(id).await.err(),
                 inbox.mark_read(id).await.err(),
                 inbox.delete_email(id).await.err(),
                 inbox.sync_status().await.err(),

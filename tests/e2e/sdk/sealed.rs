@@ -30,7 +30,7 @@ async fn refusals(inbox: &Inbox, id: EmailId) -> Vec<Error> {
     let none = inbox.wait_for_none(EmailMatcher::new().subject("other"));
     let results = [
         inbox.email(id).await.err(),
-        inbox.source(id).await.err(),
+        inbox.raw(id).await.err(),
         inbox.emails().await.err(),
         inbox.summaries().await.err(),
         wait.await.err(),

@@ -1,5 +1,6 @@
 //! The blocking client: one server, one key.
 
+use std::fmt;
 use std::sync::Arc;
 
 use restante_wire::webhook::TemplateName;
@@ -11,8 +12,8 @@ use crate::{ClientBuilder, Error, Existing, ExportedInbox, IfKnown, NewInbox};
 
 /// A client of one server, as [`crate::Client`]; clones share everything.
 ///
-/// [`ClientBuilder::build_blocking`] makes one with other settings than the defaults.
-#[derive(Debug, Clone)]
+/// [`Client::builder`] makes one with other settings than the defaults.
+#[derive(Clone)]
 pub struct Client {
     runtime: Runtime,
     client: crate::Client,
@@ -28,13 +29,38 @@ impl ClientBuilder {
     }
 }
 
+/// As that of [`crate::Client`].
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.client.fmt(f)
+    }
+}
+
 impl Client {
+    /// Begins a client of the server at `url`; [`ClientBuilder::build_blocking`] makes it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use restante_client::blocking::Client;
+    ///
+    /// # fn main() -> Result<(), restante_client::Error> {
+    /// let builder = Client::builder("http://127.0.0.1:8080", "the API key");
+    /// let client = builder.timeout(Duration::from_secs(5)).build_blocking()?;
+    /// assert_eq!(client.url(), "http://127.0.0.1:8080");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(url: impl Into<String>, api_key: impl Into<String>) -> ClientBuilder {
+        crate::Client::builder(url, api_key)
+    }
+
     /// A client with all defaults.
     ///
     /// # Errors
     /// As [`ClientBuilder::build_blocking`].
     pub fn new(url: impl Into<String>, api_key: impl Into<String>) -> Result<Self, Error> {
-        crate::Client::builder(url, api_key).build_blocking()
+        Self::builder(url, api_key).build_blocking()
     }
 
     /// As [`crate::Client::local`].
@@ -43,10 +69,12 @@ impl Client {
     }
 
     fn of(client: crate::Client) -> Result<Self, Error> {
-        Ok(Self {
-            runtime: Runtime::start()?,
-            client,
-        })
+        Ok(Self::sharing(Runtime::start()?, client))
+    }
+
+    /// A client on a runtime that it shares with others.
+    pub(super) fn sharing(runtime: Runtime, client: crate::Client) -> Self {
+        Self { runtime, client }
     }
 
     /// Where the server is, without a slash at the end.

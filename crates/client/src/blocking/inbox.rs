@@ -1,17 +1,19 @@
 //! One inbox of the blocking client.
 
+use std::fmt;
+
 use restante_model::{EmailId, InboxHash, Timestamp};
 use restante_wire::SyncResource;
 
 use super::runtime::Runtime;
-use super::{Wait, Watch, Webhooks};
+use super::{Client, Wait, Watch, Webhooks};
 use crate::{
     Email, EmailMatcher, EmailSummary, Error, Existing, ExportedInbox, UnreadableEmail, WaitForEmail, WaitForEmails,
     WaitForNone,
 };
 
 /// An inbox that a client knows, as [`crate::Inbox`]; clones are the same inbox.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Inbox {
     runtime: Runtime,
     inbox: crate::Inbox,
@@ -24,6 +26,11 @@ impl Inbox {
 
     pub(super) fn asynchronous(&self) -> &crate::Inbox {
         &self.inbox
+    }
+
+    /// The client that this inbox belongs to.
+    pub fn client(&self) -> Client {
+        Client::sharing(self.runtime.clone(), self.inbox.client().clone())
     }
 
     /// Where it takes mail.
@@ -97,9 +104,9 @@ impl Inbox {
         self.runtime.wait(self.inbox.email(id))
     }
 
-    /// As [`crate::Inbox::source`].
-    pub fn source(&self, id: EmailId) -> Result<Vec<u8>, Error> {
-        self.runtime.wait(self.inbox.source(id))
+    /// As [`crate::Inbox::raw`].
+    pub fn raw(&self, id: EmailId) -> Result<Vec<u8>, Error> {
+        self.runtime.wait(self.inbox.raw(id))
     }
 
     /// As [`crate::Inbox::mark_read`].
@@ -130,5 +137,12 @@ impl Inbox {
     /// As [`crate::Inbox::delete`].
     pub fn delete(&self) -> Result<(), Error> {
         self.runtime.wait(self.inbox.delete())
+    }
+}
+
+/// As that of [`crate::Inbox`].
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inbox.fmt(f)
     }
 }

@@ -1,5 +1,6 @@
 //! The thread on which the asynchronous client runs.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle};
@@ -7,11 +8,10 @@ use tokio::runtime::{Builder, Handle};
 use crate::Error;
 
 /// A runtime with one thread of its own; clones share it, and the last one ends it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Runtime(Arc<Owned>);
 
 /// `None` only while it is dropped.
-#[derive(Debug)]
 struct Owned(Option<tokio::runtime::Runtime>);
 
 impl Runtime {
@@ -49,6 +49,13 @@ impl Runtime {
     }
 }
 
+/// Nobody who looks at a client wants to see its threads.
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").finish_non_exhaustive()
+    }
+}
+
 impl Drop for Owned {
     /// Waits for the thread to end, except where nothing may wait.
     fn drop(&mut self) {
@@ -59,7 +66,8 @@ impl Drop for Owned {
     }
 }
 
-fn is_asynchronous() -> bool {
+/// Whether this thread is one of a runtime, which must not be blocked.
+pub(super) fn is_asynchronous() -> bool {
     Handle::try_current().is_ok()
 }
 

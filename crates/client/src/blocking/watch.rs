@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use super::Inbox;
-use super::runtime::Runtime;
+use super::runtime::{Runtime, is_asynchronous};
 use crate::{Email, EmailSummary, Error};
 
 /// The emails of some inboxes as they arrive, as [`crate::Watch`].
 ///
 /// Without a time-out the iterator waits as long as it takes.
 /// With one it ends when nothing has come for so long; asked again, it goes on.
+/// On a thread of a runtime it refuses once with [`Error::Configuration`], and then it ends: a loop over it does too.
 #[derive(Debug)]
 #[must_use = "dropping a subscription ends it"]
 pub struct Watch {
@@ -17,6 +18,8 @@ pub struct Watch {
     arrivals: crate::Watch,
     runtime: Runtime,
     timeout: Option<Duration>,
+    /// Whether asynchronous code was told that it cannot be used there.
+    has_refused: bool,
 }
 
 /// An email that arrived, as [`crate::Arrival`].
@@ -34,6 +37,7 @@ impl Watch {
             arrivals: watch,
             runtime,
             timeout: None,
+            has_refused: false,
         }
     }
 
@@ -58,6 +62,11 @@ impl Iterator for Watch {
     type Item = Result<Arrival, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let is_refused = is_asynchronous();
+        if is_refused && self.has_refused {
+            return None;
+        }
+        self.has_refused = is_refused;
         let (arrivals, limit) = (&mut self.arrivals, self.timeout);
         let next = self.runtime.wait(async {
             match limit {

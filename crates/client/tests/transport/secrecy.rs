@@ -3,7 +3,7 @@
 use restante_client::{Client, Error};
 use restante_testkit::receiver::Receiver;
 
-use super::stage::{KEY, builder, client, created, refusal};
+use super::stage::{ADDRESS, KEY, builder, client, created, refusal};
 
 #[tokio::test]
 async fn no_key_is_shown() {
@@ -23,6 +23,26 @@ async fn no_key_is_shown() {
     }
     // The bytes of a file, as `Debug` shows them.
     assert!(!format!("{unfinished:?}").contains("45, 45, 45"));
+}
+
+/// A failed assertion shows these.
+#[tokio::test]
+async fn what_is_shown_fits_a_line() {
+    let server = Receiver::start();
+    let client = client(&server);
+    let inbox = created(&server, &client).await;
+    let url = server.url("");
+    assert_eq!(format!("{client:?}"), format!("Client {{ url: {url:?}, .. }}"));
+    let expected = format!(
+        "Inbox {{ address: {ADDRESS:?}, hash: {}, is_encrypted: false, expires_at: {}, .. }}",
+        inbox.hash(),
+        inbox.expires_at()
+    );
+    assert_eq!(format!("{inbox:?}"), expected);
+    assert_eq!(
+        format!("{:?}", client.webhooks()),
+        format!("Webhooks {{ client: Client {{ url: {url:?}, .. }}, path: \"/api/webhooks\" }}")
+    );
 }
 
 #[test]
