@@ -14,6 +14,7 @@ mod inboxes;
 mod meddler;
 mod sealed;
 mod stream;
+mod stream_anew;
 mod stream_cut;
 mod stream_end;
 mod transport;

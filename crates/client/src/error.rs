@@ -155,6 +155,8 @@ pub struct ApiError {
     pub message: String,
     /// The id under which the server logged the request.
     pub request_id: Option<String>,
+    /// How long the server asks to wait.
+    pub retry_after: Option<Duration>,
 }
 
 impl Error {

@@ -13,9 +13,13 @@ use crate::http::Call;
 use crate::reader::{Document, Reader};
 use crate::record::{EmailRecord, Part, RawRecord};
 use crate::routes::path;
-use crate::{Client, Email, EmailSummary, Error};
+use crate::{ApiError, Client, Email, EmailSummary, Error};
 
 /// An inbox that a client knows; clones are the same inbox.
+///
+/// The server is asked by address, where another inbox may be after this one was deleted or has expired.
+/// Its emails are refused with [`Error::InboxNotFound`], by the inbox that they name.
+/// A plain inbox has the hash of its address: one made anew there is taken for this one.
 #[derive(Clone)]
 pub struct Inbox {
     client: Client,
@@ -102,22 +106,23 @@ impl Inbox {
     /// [`Error::EmailNotFound`], [`Error::InboxNotFound`]; [`Error::SignatureVerification`] and [`Error::Decryption`]
     /// for what was not sealed by this server for this inbox.
     pub async fn email(&self, id: EmailId) -> Result<Email, Error> {
-        let record: EmailRecord = self.client.http().json(Call::get(self.email_path(id))).await?;
-        if record.id != id {
-            return Err(self.misses("id as it was asked for"));
-        }
-        self.open(&record, self.reader().await?)
+        self.open(&self.record(id).await?, self.reader().await?)
     }
 
     /// The message as the server received it (RFC 5322), after its trace header.
     pub async fn raw(&self, id: EmailId) -> Result<Vec<u8>, Error> {
-        let call = Call::get(format!("{}/raw", self.email_path(id)));
+        let call = Call::get(format!("{}/raw", self.email_path(id))).answers_mail();
         let record: RawRecord = self.client.http().json(call).await?;
         let part = record.raw().ok_or_else(|| self.misses("raw"))?;
-        match self.reader().await?.read(part)? {
-            Document::Decoded(bytes) => Ok(bytes),
+        match self.reader().await?.read(part) {
+            Ok(Document::Decoded(bytes)) => Ok(bytes),
             // The sealed text is base64 once more (decisions, section 5).
-            Document::Opened(text) => decode_raw(text.expose()).ok_or_else(|| self.misses("raw payload of base64")),
+            Ok(Document::Opened(text)) => decode_raw(text.expose()).ok_or_else(|| self.misses("raw payload of base64")),
+            Err(error) => {
+                // A source does not name its inbox; its record does.
+                self.record(id).await?;
+                Err(error)
+            }
         }
     }
 
@@ -151,6 +156,28 @@ impl Inbox {
     /// What this client knows of it, with its keys, for whoever outlives this handle.
     pub(crate) fn shared_known(&self) -> Arc<KnownInbox> {
         Arc::clone(&self.known)
+    }
+
+    /// Refuses the record of another inbox, which is at this address after this one is gone.
+    pub(crate) fn check_own(&self, record: &EmailRecord) -> Result<(), Error> {
+        if record.inbox_id == self.hash() {
+            return Ok(());
+        }
+        Err(Error::InboxNotFound(ApiError {
+            status: 404,
+            message: format!("Inbox not found: another one is at {} now", self.address()),
+            request_id: None,
+            retry_after: None,
+        }))
+    }
+
+    async fn record(&self, id: EmailId) -> Result<EmailRecord, Error> {
+        let record: EmailRecord = self.client.http().json(Call::get(self.email_path(id)).answers_mail()).await?;
+        if record.id != id {
+            return Err(self.misses("id as it was asked for"));
+        }
+        self.check_own(&record)?;
+        Ok(record)
     }
 
     /// What reads the documents of this inbox.

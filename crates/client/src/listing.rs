@@ -110,12 +110,14 @@ impl Inbox {
         before: Option<EmailId>,
     ) -> Result<Vec<EmailRecord>, Error> {
         let mut call = Call::get(path(["inboxes", self.address(), "emails"]))
+            .answers_mail()
             .query("includeContent", content.parameter())
             .query("limit", limit.to_string());
         if let Some(before) = before {
             call = call.query("before", before.to_string());
         }
         let mut records: Vec<EmailRecord> = self.client().http().json(call).await?;
+        records.iter().try_for_each(|record| self.check_own(record))?;
         records.retain(|record| before.is_none_or(|before| record.id < before));
         Ok(records)
     }

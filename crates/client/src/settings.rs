@@ -46,6 +46,9 @@ pub struct ReconnectSettings {
     /// The pause before the first attempt; it doubles with each that fails.
     pub delay: Duration,
     /// How many attempts in a row may fail.
+    ///
+    /// A stream that was open long enough for one comparison with the server is none of them, however soon it broke:
+    /// the count and the pauses begin anew.
     pub max_attempts: u32,
     /// How long an attempt may take; after so long without a connection `auto` polls.
     pub connect_timeout: Duration,
@@ -113,6 +116,10 @@ impl Settings {
                 "the jitter of polling must be from 0 to 1",
             ),
             (
+                reconnect.delay.is_zero(),
+                "the pause before a reconnection must not be zero",
+            ),
+            (
                 reconnect.connect_timeout.is_zero(),
                 "the time-out of connections must not be zero",
             ),
@@ -158,7 +165,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_are_refused_by_name() {
         type Change = fn(&mut Settings);
-        let changes: [(&str, Change); 10] = [
+        let changes: [(&str, Change); 11] = [
             ("time-out of requests", |s| s.timeout = Duration::ZERO),
             ("first pause of polling", |s| s.polling.initial = Duration::ZERO),
             ("longest pause of polling", |s| s.polling.max = Duration::from_secs(1)),
@@ -168,6 +175,7 @@ mod tests {
             ("jitter", |s| s.polling.jitter = -0.1),
             ("jitter", |s| s.polling.jitter = 1.1),
             ("jitter", |s| s.polling.jitter = f64::NAN),
+            ("pause before a reconnection", |s| s.reconnect.delay = Duration::ZERO),
             ("time-out of connections", |s| {
                 s.reconnect.connect_timeout = Duration::ZERO;
             }),

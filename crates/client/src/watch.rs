@@ -33,9 +33,9 @@ mod seen;
 mod synchroniser;
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt as _, stream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -70,6 +70,12 @@ pub enum Existing {
 /// there are more inboxes than one stream takes (1,400; `auto` polls then).
 /// Dropping it ends everything that it does.
 ///
+/// An inbox that was deleted and made anew at its address is another one.
+/// If it is encrypted, the former is not found any more, as soon as mail has come to the new one and a comparison saw
+/// it: within a minute, if not at once.
+/// A plain one keeps its hash, so that its mail is delivered as that of the former, and over the live stream only with
+/// the comparison of each minute; [`Watch::add`] of the new one follows it as it arrives.
+///
 /// ```no_run
 /// # async fn example() -> Result<(), restante_client::Error> {
 /// use restante_client::{Client, Existing, NewInbox};
@@ -92,8 +98,9 @@ pub struct Watch {
     arrivals: mpsc::Receiver<Item>,
     commands: mpsc::Sender<Command>,
     existing: Existing,
+    client: Client,
     /// The task; aborted when the set is dropped.
-    _engine: JoinSet<()>,
+    engine: JoinSet<()>,
 }
 
 /// An email that arrived.
@@ -122,8 +129,10 @@ impl Client {
     /// When it returns, the baseline is taken: every email that arrives afterwards is delivered exactly once.
     ///
     /// # Errors
-    /// [`Error::InboxNotFound`] if one of them is not there, and the kinds of every request.
+    /// [`Error::InboxNotFound`] if one of them is not there; [`Error::Configuration`] if one is of another client; the
+    /// kinds of every request.
     pub async fn watch(&self, inboxes: &[Inbox], existing: Existing) -> Result<Watch, Error> {
+        inboxes.iter().try_for_each(|inbox| check_own(self, inbox))?;
         let baselines: Vec<_> = inboxes.iter().map(|inbox| Baseline::take(inbox, existing)).collect();
         let baselines: Vec<_> = stream::iter(baselines).buffered(BASELINES).try_collect().await?;
         let (outlet, arrivals) = mpsc::channel(WAITING);
@@ -134,7 +143,8 @@ impl Client {
             arrivals,
             commands,
             existing,
-            _engine: engine,
+            client: self.clone(),
+            engine,
         })
     }
 }
@@ -151,16 +161,18 @@ impl Watch {
     ///
     /// May be given up at any time, by a time-out or a `select!`: nothing is lost.
     pub async fn next(&mut self) -> Option<Result<Arrival, Error>> {
-        self.arrivals.recv().await
+        StreamExt::next(self).await
     }
 
     /// Subscribes to one more inbox; one that it has already changes nothing.
+    /// A plain one made anew at the address of one that it has takes its place.
     ///
     /// Its emails before are treated like those of the others. When it returns, its baseline is taken.
     ///
     /// # Errors
     /// As [`Client::watch`]; [`Error::Stream`] if the subscription is over.
     pub async fn add(&self, inbox: &Inbox) -> Result<(), Error> {
+        check_own(&self.client, inbox)?;
         let baseline = Baseline::take(inbox, self.existing).await?;
         self.order(Command::Add(Box::new(baseline))).await
     }
@@ -187,11 +199,31 @@ fn over() -> Error {
     Error::Stream("the subscription is over".to_owned())
 }
 
+/// Refuses an inbox of another client: its stream would be asked of the wrong server.
+fn check_own(client: &Client, inbox: &Inbox) -> Result<(), Error> {
+    if std::ptr::eq(client.http(), inbox.client().http()) {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!(
+        "the inbox {} is of another client; subscribe to it there",
+        inbox.address()
+    )))
+}
+
 impl Stream for Watch {
     type Item = Result<Arrival, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.arrivals.poll_recv(context)
+        if let Some(item) = ready!(self.arrivals.poll_recv(context)) {
+            return Poll::Ready(Some(item));
+        }
+        // The task is over, or about to be.
+        Poll::Ready(match ready!(self.engine.poll_join_next(context)) {
+            Some(Err(fault)) if fault.is_panic() => Some(Err(Error::Stream(
+                "its task panicked, which is a fault of this client".to_owned(),
+            ))),
+            _ => None,
+        })
     }
 }
 
@@ -202,5 +234,32 @@ impl Arrival {
     /// As [`Inbox::email`]: it may be deleted already.
     pub async fn fetch(&self) -> Result<Email, Error> {
         self.inbox.email(self.email.id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_panicked_is_told_of() {
+        let (outlet, arrivals) = mpsc::channel::<Item>(1);
+        let mut engine = JoinSet::new();
+        engine.spawn(async move {
+            assert!(outlet.is_closed(), "on purpose");
+        });
+        let mut watch = Watch {
+            arrivals,
+            commands: mpsc::channel(1).0,
+            existing: Existing::Skip,
+            client: Client::new("http://127.0.0.1:1", "key").unwrap(),
+            engine,
+        };
+        let told = watch.next().await;
+        assert!(
+            matches!(&told, Some(Err(Error::Stream(text))) if text.contains("panicked")),
+            "{told:?}"
+        );
+        assert!(watch.next().await.is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! The live subscription through the SDK: what it delivers.
 
 use std::net::SocketAddr;
+use std::thread;
 use std::time::Duration;
 
 use restante_client::{
@@ -65,15 +66,21 @@ pub(super) async fn create(client: &Client, name: &str, mode: Encryption) -> Inb
     client.create_inbox(wanted).await.unwrap()
 }
 
-/// Every strategy with every mode.
-pub(super) fn each_way(test: &impl AsyncFn(&TestServer, &Cutter, Strategy, Encryption)) {
-    for strategy in STRATEGIES {
-        for mode in MODES {
-            println!("{strategy:?}, {mode:?}");
-            let (server, cutter) = start(&[]);
-            run(test(&server, &cutter, strategy, mode));
+/// Every strategy with every mode, all at the same time: the server makes some of them wait.
+pub(super) fn each_way(test: &(impl AsyncFn(&TestServer, &Cutter, Strategy, Encryption) + Sync)) {
+    thread::scope(|scope| {
+        for strategy in STRATEGIES {
+            for mode in MODES {
+                // What fails is told with the name.
+                let named = thread::Builder::new().name(format!("{strategy:?}, {mode:?}"));
+                let way = move || {
+                    let (server, cutter) = start(&[]);
+                    run(test(&server, &cutter, strategy, mode));
+                };
+                named.spawn_scoped(scope, way).unwrap();
+            }
         }
-    }
+    });
 }
 
 #[test]

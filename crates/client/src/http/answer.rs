@@ -41,24 +41,24 @@ impl Head {
         self.status.is_success()
     }
 
-    /// How much of the body is read at most.
-    pub(super) fn body_limit(&self) -> usize {
+    /// How much of the body is read at most, where a success may have so much.
+    pub(super) fn body_limit(&self, largest: usize) -> usize {
         if self.is_success() {
-            body::MAX_SUCCESS_BYTES
+            largest
         } else {
             body::MAX_ERROR_BYTES
         }
     }
 
     /// The body of a success, else what it says; a body that was too large is `None`.
-    pub(super) fn result(self, body: Option<Bytes>, url: &str) -> Result<Bytes, Failed> {
+    pub(super) fn result(self, body: Option<Bytes>, largest: usize, url: &str) -> Result<Bytes, Failed> {
         if !self.is_success() {
             return Err(self.refusal(&body.unwrap_or_default()));
         }
         body.ok_or_else(|| {
             Failed::finally(Error::UnexpectedAnswer {
                 url: url.to_owned(),
-                reason: format!("it is larger than {} bytes", body::MAX_SUCCESS_BYTES),
+                reason: format!("it is larger than {largest} bytes"),
             })
         })
     }
@@ -76,6 +76,7 @@ impl Head {
             status: self.status.as_u16(),
             message,
             request_id: self.request_id,
+            retry_after: self.retry_after,
         };
         let worth = if is_retryable(answer.status) {
             Worth::Repetition {
@@ -135,7 +136,7 @@ fn message(body: &[u8], status: StatusCode) -> String {
 }
 
 /// What is wrong with JSON, and where; never a part of it.
-pub(super) fn json_fault(error: &serde_json::Error) -> String {
+pub(crate) fn json_fault(error: &serde_json::Error) -> String {
     let kind = if error.is_data() {
         "it does not have the expected fields"
     } else {

@@ -21,6 +21,8 @@ pub(super) struct Difference {
     pub(super) unseen: BTreeMap<EmailId, EmailRecord>,
     /// All emails of the inbox, if they had to be listed to the end: what was seen and is not among them was deleted.
     pub(super) listed: Option<BTreeSet<EmailId>>,
+    /// The `emailsHash` that all of this explains, if it does.
+    pub(super) told: Option<String>,
 }
 
 impl Difference {
@@ -35,23 +37,68 @@ impl Difference {
 /// The listing, newest first, ends as soon as what it showed and what was seen explain the hash that the server told.
 pub(super) async fn compare(inbox: &Inbox, seen: &Seen, found: &mut Difference) -> Result<(), Error> {
     let told = inbox.sync_status().await?.emails_hash;
-    if told == seen.hash() {
+    if seen.agrees(&told) {
         return Ok(());
     }
-    let size = if inbox.is_encrypted() { SEALED_PAGE } else { PAGE };
-    let mut listed = BTreeSet::new();
-    loop {
-        let page = inbox.page(Content::LeftOut, size, listed.first().copied()).await?;
-        let is_last = page.len() < size;
-        listed.extend(page.iter().map(|record| record.id));
-        let new = page.into_iter().filter(|record| !seen.contains(record.id));
-        found.unseen.extend(new.map(|record| (record.id, record)));
-        if is_last {
-            found.listed = Some(listed);
+    let mut listing = Listing::of(inbox);
+    let mut meets_seen = false;
+    while !listing.is_whole {
+        let page = listing.next_page().await?;
+        let (old, new): (Vec<_>, Vec<_>) = page.into_iter().partition(|record| seen.contains(record.id));
+        // Before it meets what was seen, or without anything new, it explains no more than it did.
+        let may_explain = !listing.is_whole && !old.is_empty() && (!new.is_empty() || !meets_seen);
+        meets_seen |= !old.is_empty();
+        found.unseen.extend(new.into_iter().map(|record| (record.id, record)));
+        if may_explain && seen.hash_with(found.unseen.keys()) == told {
+            found.told = Some(told);
             return Ok(());
         }
-        if seen.hash_with(found.unseen.keys()) == told {
-            return Ok(());
+    }
+    found.listed = Some(listing.ids);
+    found.told = Some(told);
+    Ok(())
+}
+
+/// What the inbox holds: ids alone, all of them.
+pub(super) async fn ids(inbox: &Inbox) -> Result<Difference, Error> {
+    let told = inbox.sync_status().await?.emails_hash;
+    let mut listing = Listing::of(inbox);
+    if !Seen::default().agrees(&told) {
+        while !listing.is_whole {
+            listing.next_page().await?;
         }
+    }
+    Ok(Difference {
+        unseen: BTreeMap::new(),
+        listed: Some(listing.ids),
+        told: Some(told),
+    })
+}
+
+/// The emails of an inbox, newest first, page by page.
+struct Listing<'a> {
+    inbox: &'a Inbox,
+    page_size: usize,
+    ids: BTreeSet<EmailId>,
+    /// There is no further page.
+    is_whole: bool,
+}
+
+impl<'a> Listing<'a> {
+    fn of(inbox: &'a Inbox) -> Self {
+        Self {
+            inbox,
+            page_size: if inbox.is_encrypted() { SEALED_PAGE } else { PAGE },
+            ids: BTreeSet::new(),
+            is_whole: false,
+        }
+    }
+
+    async fn next_page(&mut self) -> Result<Vec<EmailRecord>, Error> {
+        let oldest = self.ids.first().copied();
+        let page = self.inbox.page(Content::LeftOut, self.page_size, oldest).await?;
+        self.is_whole = page.len() < self.page_size;
+        self.ids.extend(page.iter().map(|record| record.id));
+        Ok(page)
     }
 }

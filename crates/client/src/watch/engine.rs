@@ -12,12 +12,13 @@ use super::connection::Connection;
 use super::events::Event;
 use super::ledger::{Baseline, Item, Ledger};
 use super::link::{Link, Unopened};
+use super::schedule::after;
 use super::synchroniser::Synchroniser;
 use crate::{Client, Error, InboxHash, Strategy};
 
-/// While the stream is up, everything is compared once more this often: so an inbox that is gone is noticed, and what
-/// was deleted is forgotten.
-const CHECK_UP: Duration = Duration::from_mins(5);
+/// While the stream is up, everything is compared once more this often, for one request an inbox: the stream says
+/// neither that an inbox is gone, nor what comes to one made anew at its address, nor what was deleted.
+const CHECK_UP: Duration = Duration::from_mins(1);
 
 /// A change of the inboxes.
 #[derive(Debug)]
@@ -160,7 +161,7 @@ impl Engine {
 
     async fn compare_and_hear(&mut self, connection: &mut Connection) -> Result<Result<(), Error>, Ended> {
         if let Err(failure) = self.synchroniser.resynchronise().await? {
-            return Ok(Err(Error::Stream(failure)));
+            return Ok(Err(failure));
         }
         self.link.succeeded();
         self.hear(connection).await
@@ -168,7 +169,8 @@ impl Engine {
 
     /// Hears of emails until everything is to be compared once more, or the connection ends.
     async fn hear(&mut self, connection: &mut Connection) -> Result<Result<(), Error>, Ended> {
-        let check_up = Instant::now() + CHECK_UP;
+        let mut check_up = after(CHECK_UP);
+        let soon = after(self.client.settings().polling.initial);
         loop {
             let event = tokio::select! {
                 event = connection.next() => match event {
@@ -178,7 +180,8 @@ impl Engine {
                 () = sleep_until(check_up) => return Ok(Ok(())),
             };
             if !self.take(event).await? {
-                return Ok(Ok(()));
+                // It may have been an email; as often as polling asks is often enough to see.
+                check_up = check_up.min(soon);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Invariant: an email is seen from the step on in which it is queued, and the queue is lost only with the
 //! subscription; so an email is handed over once, whatever else is interrupted.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use restante_model::{EmailId, InboxHash};
@@ -56,8 +57,14 @@ impl Baseline {
     pub(super) async fn take(inbox: &Inbox, existing: Existing) -> Result<Self, Error> {
         // What opens sealed mail is known before the first one comes.
         inbox.reader().await?;
-        let mut before = Difference::default();
-        comparison::compare(inbox, &Seen::default(), &mut before).await?;
+        let before = match existing {
+            Existing::Skip => comparison::ids(inbox).await?,
+            Existing::Deliver => {
+                let mut before = Difference::default();
+                comparison::compare(inbox, &Seen::default(), &mut before).await?;
+                before
+            }
+        };
         Ok(Self {
             inbox: inbox.clone(),
             before,
@@ -68,27 +75,37 @@ impl Baseline {
 
 impl Ledger {
     /// Follows an inbox from its baseline on, unless it is followed already.
+    ///
+    /// One made anew takes the place of the former; what was handed over of it already is not handed over again.
     pub(super) fn add(&mut self, baseline: Baseline) {
         let Baseline {
             inbox,
-            before,
+            mut before,
             existing,
         } = baseline;
         let hash = inbox.hash();
-        if self.followed.contains_key(&hash) {
-            return;
-        }
+        // It is as old as the baseline, and what is held may be newer: the next comparison forgets what is gone.
+        let listed = before.listed.take();
+        let followed = match self.followed.entry(hash) {
+            Entry::Occupied(known) if is_one_life(&known.get().inbox, &inbox) => return,
+            Entry::Occupied(known) => {
+                before.told = None;
+                let followed = known.into_mut();
+                followed.inbox = inbox;
+                followed
+            }
+            Entry::Vacant(place) => place.insert(Followed {
+                inbox,
+                seen: Seen::default(),
+            }),
+        };
         self.all_lost = false;
-        let mut seen = Seen::default();
         if existing == Existing::Skip {
-            for id in before.unseen.keys() {
-                seen.list(*id);
+            for id in listed.into_iter().flatten() {
+                followed.seen.list(id);
             }
         }
-        self.followed.insert(hash, Followed { inbox, seen });
-        if existing == Existing::Deliver {
-            self.list(hash, before);
-        }
+        self.list(hash, before);
     }
 
     /// Follows an inbox no longer; what is queued of it is not handed over.
@@ -128,6 +145,7 @@ impl Ledger {
                 self.queue.insert((id, hash), (inbox.clone(), Unread::Listed(record)));
             }
         }
+        seen.note(difference.told);
     }
 
     /// Queues what the stream tells of, if it was not seen.
@@ -172,6 +190,11 @@ impl Ledger {
         }
         if self.all_lost { Err(Ended::AllLost) } else { Ok(()) }
     }
+}
+
+/// Whether two handles with one hash are of one inbox: a plain one made anew at its address has the same hash.
+fn is_one_life(one: &Inbox, other: &Inbox) -> bool {
+    one.expires_at() == other.expires_at()
 }
 
 impl Unread {

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::Ended;
 use super::connection::{self, Connection};
-use super::schedule::ReconnectSchedule;
+use super::schedule::{ReconnectSchedule, asked};
 use crate::{Client, Error};
 
 /// What is needed to open the stream, and to open it again.
@@ -66,11 +66,7 @@ impl Link {
         let Some(pause) = self.schedule.next_pause() else {
             return Err(failure);
         };
-        let asked = match failure {
-            Error::RateLimited { retry_after, .. } => retry_after.unwrap_or_default(),
-            _ => Duration::ZERO,
-        };
-        self.pause = pause.max(asked);
+        self.pause = pause.max(asked(&failure));
         Ok(())
     }
 

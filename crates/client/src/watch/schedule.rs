@@ -4,7 +4,24 @@
 
 use std::time::Duration;
 
-use crate::{PollingSettings, ReconnectSettings};
+use tokio::time::Instant;
+
+use crate::{Error, PollingSettings, ReconnectSettings};
+
+/// Stands for moments that are later than the clock can tell.
+const NEVER: Duration = Duration::from_hours(30 * 365 * 24);
+
+/// The moment after a pause, which may be as long as a duration can be.
+pub(super) fn after(pause: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(pause).unwrap_or_else(|| now + NEVER)
+}
+
+/// How long the server asks to wait after a failure.
+pub(super) fn asked(failure: &Error) -> Duration {
+    let answer = failure.answer();
+    answer.and_then(|answer| answer.retry_after).unwrap_or_default()
+}
 
 /// The pauses between two questions.
 #[derive(Debug)]

@@ -21,6 +21,8 @@ pub(super) struct Seen {
     heard: BTreeSet<EmailId>,
     /// When they were found missing.
     gone: BTreeMap<EmailId, Instant>,
+    /// The `emailsHash` of exactly what is held: the server's formula need not be the one here.
+    told: Option<String>,
 }
 
 impl Seen {
@@ -40,11 +42,25 @@ impl Seen {
             return false;
         }
         self.heard.insert(id);
-        self.held.insert(id)
+        let is_new = self.held.insert(id);
+        if is_new {
+            self.told = None;
+        }
+        is_new
+    }
+
+    /// Notes what the server told of the inbox before it showed what is held.
+    pub(super) fn note(&mut self, told: Option<String>) {
+        self.told = told;
+    }
+
+    /// Whether the inbox, of which the server tells this, holds what is held here.
+    pub(super) fn agrees(&self, told: &str) -> bool {
+        self.told.as_deref() == Some(told) || self.hash() == told
     }
 
     /// What `emailsHash` is if the inbox holds these emails and no other (decisions, section 3).
-    pub(super) fn hash(&self) -> String {
+    fn hash(&self) -> String {
         hash(self.held.iter())
     }
 

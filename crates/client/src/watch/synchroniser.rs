@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Ended;
 use super::comparison::{self, Difference};
 use super::ledger::{Followed, Item, Ledger};
-use super::schedule::PollingSchedule;
+use super::schedule::{PollingSchedule, after, asked};
 use crate::{Error, Settings};
 
 /// How many inboxes are compared at a time.
@@ -32,8 +32,20 @@ pub(super) struct Synchroniser {
 #[derive(Debug, Default)]
 struct Round {
     changed: bool,
-    /// Why not all inboxes could be compared.
-    failure: Option<String>,
+    /// Why not all inboxes could be compared; of several, that with the longest pause asked for.
+    failure: Option<Error>,
+}
+
+impl Round {
+    fn fail(&mut self, failure: Error) {
+        if self
+            .failure
+            .as_ref()
+            .is_none_or(|other| asked(other) <= asked(&failure))
+        {
+            self.failure = Some(failure);
+        }
+    }
 }
 
 impl Synchroniser {
@@ -42,7 +54,7 @@ impl Synchroniser {
             ledger,
             outlet,
             polling: PollingSchedule::new(settings.polling),
-            next_poll: Instant::now() + settings.reconnect.connect_timeout,
+            next_poll: after(settings.reconnect.connect_timeout),
             streaming: false,
             settings,
         }
@@ -54,7 +66,7 @@ impl Synchroniser {
     }
 
     /// Compares every inbox once and hands over what was missed; the failure, if it is to be done again.
-    pub(super) async fn resynchronise(&mut self) -> Result<Result<(), String>, Ended> {
+    pub(super) async fn resynchronise(&mut self) -> Result<Result<(), Error>, Ended> {
         let round = self.round().await?;
         Ok(round.failure.map_or(Ok(()), Err))
     }
@@ -68,7 +80,7 @@ impl Synchroniser {
     /// There is no stream any more: after the time-out of connections it is time to poll.
     pub(super) fn end_stream(&mut self) {
         if std::mem::take(&mut self.streaming) {
-            self.poll_from(Instant::now() + self.settings.reconnect.connect_timeout);
+            self.poll_from(after(self.settings.reconnect.connect_timeout));
         }
     }
 
@@ -85,13 +97,18 @@ impl Synchroniser {
             self.forget_gone();
             let round = self.round().await?;
             let pause = self.polling.next_pause(round.changed, random_fraction());
-            self.next_poll = Instant::now() + pause;
+            self.next_poll = after(
+                round
+                    .failure
+                    .as_ref()
+                    .map_or(pause, |failure| pause.max(asked(failure))),
+            );
         }
     }
 
     /// While there is no connection, one that is being opened was asked for no longer ago than that may take.
     fn forget_gone(&mut self) {
-        let longest = self.settings.reconnect.connect_timeout * 2;
+        let longest = self.settings.reconnect.connect_timeout.saturating_mul(2);
         if let Some(before) = Instant::now().checked_sub(longest) {
             self.ledger.forget_gone(before);
         }
@@ -118,11 +135,10 @@ impl Synchroniser {
             Ok(()) => {}
             Err(error @ Error::InboxNotFound(_)) => self.ledger.lose(hash, error),
             Err(error @ (Error::Unauthorized(_) | Error::Closed)) => return Err(Ended::Failed(error)),
+            Err(error) if error.is_transient() => round.fail(error),
             Err(error) => {
-                round.failure = Some(error.to_string());
-                if !error.is_transient() {
-                    self.ledger.notice(error);
-                }
+                round.fail(Error::Stream(error.to_string()));
+                self.ledger.notice(error);
             }
         }
         Ok(())

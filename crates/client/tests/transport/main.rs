@@ -1,7 +1,7 @@
 //! The transport against a server that does what the test tells it: real sockets, every status, every way to fail.
 //!
 //! Modules: [`stage`] (the server and the client of a test), [`retries`], [`network`], [`tls`], [`answers`],
-//! [`closing`], [`known`], [`secrecy`].
+//! [`closing`], [`known`], [`secrecy`], [`watch`] (subscriptions).
 
 mod answers;
 mod closing;
@@ -11,3 +11,4 @@ mod retries;
 mod secrecy;
 mod stage;
 mod tls;
+mod watch;
