@@ -6,9 +6,14 @@
 //! signature must not look like a time-out.
 //! [`Inbox::each_summary`] names it and shows the others, [`Inbox::delete_email`] removes it.
 //! Trouble that may pass, of the network or the server, does not end a wait that has begun.
+//! But that an email is not there is said only by a wait that could look when its time was over; one that could not
+//! ends with what kept it from looking.
 
+mod fetches;
 mod search;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -25,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const WINDOW: Duration = Duration::from_secs(5);
 
 impl Inbox {
-    /// Waits for an email that fits; for 30 s unless [`WaitForEmail::timeout`] says otherwise.
+    /// Waits for an email that fits, the oldest if there are several and none takes long to fetch; for 30 s unless [`WaitForEmail::timeout`] says otherwise.
     ///
     /// ```no_run
     /// # async fn example(inbox: restante_client::Inbox) -> Result<(), restante_client::Error> {
@@ -74,7 +79,7 @@ impl Inbox {
 /// # Errors
 /// [`Error::WaitTimeout`] with how many others there were; [`Error::InboxNotFound`] if the inbox is gone;
 /// [`Error::SignatureVerification`] and [`Error::Decryption`] of an email that cannot be opened; what ends a
-/// subscription.
+/// subscription; what kept it from looking at the inbox, or at an email that could be the one, when the time was over.
 #[derive(Debug)]
 #[must_use = "it waits when it is awaited"]
 pub struct WaitForEmail {
@@ -109,7 +114,7 @@ pub struct WaitForNone {
 }
 
 impl WaitForEmail {
-    /// For how long; after it the inbox is looked at once more, which may take some seconds if the server is slow.
+    /// For how long; after it the inbox is looked at once more, which takes up to 10 s if the server is slow.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -117,7 +122,7 @@ impl WaitForEmail {
 }
 
 impl WaitForEmails {
-    /// For how long; after it the inbox is looked at once more, which may take some seconds if the server is slow.
+    /// For how long; after it the inbox is looked at once more, which takes up to 10 s if the server is slow.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -125,7 +130,7 @@ impl WaitForEmails {
 }
 
 impl WaitForNone {
-    /// For how long; after it the inbox is looked at once more.
+    /// For how long; after it the inbox is looked at once more, which takes up to 10 s if the server is slow.
     pub fn window(mut self, window: Duration) -> Self {
         self.window = window;
         self

@@ -13,6 +13,7 @@ pub(super) struct Tally {
     matcher: EmailMatcher,
     wanted: usize,
     found: Vec<Email>,
+    others: usize,
     seen: BTreeSet<EmailId>,
 }
 
@@ -22,6 +23,7 @@ impl Tally {
             matcher,
             wanted,
             found: Vec::new(),
+            others: 0,
             seen: BTreeSet::new(),
         }
     }
@@ -31,22 +33,22 @@ impl Tally {
         self.found.len() >= self.wanted
     }
 
-    /// Whether an email has to be fetched; one that has not counts, unless it did already.
+    /// Whether an email has to be fetched, which is said once; one that has not counts.
     pub(super) fn needs(&mut self, email: &EmailSummary) -> bool {
-        if self.is_full() || self.seen.contains(&email.id) {
+        if self.is_full() || !self.seen.insert(email.id) {
             return false;
         }
         let fits = self.matcher.matches_summary(email);
-        if !fits {
-            self.seen.insert(email.id);
-        }
+        self.others += usize::from(!fits);
         fits
     }
 
     /// Takes a fetched email in.
     pub(super) fn add(&mut self, email: Email) {
-        if self.seen.insert(email.id()) && self.matcher.matches(&email) {
+        if self.matcher.matches(&email) {
             self.found.push(email);
+        } else {
+            self.others += 1;
         }
     }
 
@@ -60,7 +62,7 @@ impl Tally {
             wanted: self.wanted,
             found: self.found.len(),
             matching: self.matcher.to_string(),
-            others: self.seen.len() - self.found.len(),
+            others: self.others,
             limit,
         })
     }
