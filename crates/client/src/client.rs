@@ -227,7 +227,9 @@ impl Client {
 /// Shows where its server is: neither the key, nor the inboxes that it knows.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("url", &self.url()).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("url", &self.url())
+            .finish_non_exhaustive()
     }
 }
 

@@ -21,7 +21,9 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+pub(crate) use self::answer::json_fault;
 pub(crate) use self::call::Call;
+pub(crate) use self::tls::is_local;
 
 use self::answer::Head;
 use self::retry::{Failed, RetryPolicy};
@@ -59,11 +61,7 @@ impl Http {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Error> {
         let base = base_url::parse(url)?;
-        if api_key.expose().is_empty() || header_value(&api_key).is_err() {
-            return Err(Error::Configuration(
-                "the API key is empty or has characters that no key has".to_owned(),
-            ));
-        }
+        check_key(&api_key)?;
         Ok(Self {
             client: tls::client(&base, certificates)?,
             base,
@@ -99,7 +97,7 @@ impl Http {
         let body = self.answer(&call).await?;
         serde_json::from_slice(&body).map_err(|error| Error::UnexpectedAnswer {
             url: self.shown_url(&call),
-            reason: answer::json_fault(&error),
+            reason: json_fault(&error),
         })
     }
 
@@ -126,7 +124,7 @@ impl Http {
             if head.is_success() {
                 return Ok(response);
             }
-            let body = body::read(response, head.body_limit()).await;
+            let body = body::read(response, body::MAX_ERROR_BYTES).await;
             Err(head.refusal(&body.ok().flatten().unwrap_or_default()))
         };
         let opened = self.within(connect_timeout, opening).await?;
@@ -169,9 +167,9 @@ impl Http {
         let request = self.request(call)?;
         let exchange = async {
             let (head, response) = self.send(request).await?;
-            let body = body::read(response, head.body_limit()).await;
+            let body = body::read(response, head.body_limit(call.largest_answer)).await;
             let body = body.map_err(|error| failure::failed(self.url(), &error))?;
-            head.result(body, self.url())
+            head.result(body, call.largest_answer, self.url())
         };
         self.within(self.timeout, exchange).await?
     }
@@ -220,6 +218,21 @@ impl Http {
     fn shown_url(&self, call: &Call) -> String {
         format!("{}{}", self.url(), call.path)
     }
+}
+
+/// A text that can be no key, with what is wrong with it and without the text.
+fn check_key(api_key: &ApiKey) -> Result<(), Error> {
+    let key = api_key.expose();
+    let fault = match key.chars().position(|c| !(' '..='~').contains(&c)) {
+        _ if key.is_empty() => "the API key is empty".to_owned(),
+        Some(_) if key.contains('\n') => "the API key has more than one line; is it the file of a key?".to_owned(),
+        Some(at) => format!(
+            "the API key has a character that no key has, as its character {}",
+            at + 1
+        ),
+        None => return Ok(()),
+    };
+    Err(Error::Configuration(fault))
 }
 
 fn header_value(api_key: &ApiKey) -> Result<HeaderValue, Error> {

@@ -172,7 +172,11 @@ impl Inbox {
     }
 
     async fn record(&self, id: EmailId) -> Result<EmailRecord, Error> {
-        let record: EmailRecord = self.client.http().json(Call::get(self.email_path(id)).answers_mail()).await?;
+        let record: EmailRecord = self
+            .client
+            .http()
+            .json(Call::get(self.email_path(id)).answers_mail())
+            .await?;
         if record.id != id {
             return Err(self.misses("id as it was asked for"));
         }

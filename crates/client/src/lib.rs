@@ -101,9 +101,7 @@ pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
 pub use wait::{WaitForEmail, WaitForEmails, WaitForNone};
 pub use watch::{Arrival, Existing, Watch};
-pub use webhooks::{
-    EventType, NewWebhook, WebhookEvent, WebhookResource, WebhookUpdate, Webhooks, verify_signature,
-};
+pub use webhooks::{EventType, NewWebhook, WebhookEvent, WebhookResource, WebhookUpdate, Webhooks, verify_signature};
 
 pub use restante_model::content::{Headers, To};
 pub use restante_model::{

@@ -78,8 +78,17 @@ pub(crate) enum ConfigError {
     #[error("there is no directory to keep inboxes in, because HOME is unset: set RESTANTE_DATA_DIR")]
     NoDataDirectory,
     /// The server of this machine cannot be used.
-    #[error(transparent)]
+    #[error("{0}{next}", next = how_to_name_one(.0))]
     Local(#[from] Error),
+}
+
+/// How a command is told of a server that it does not find, or of the key that no file holds.
+fn how_to_name_one(error: &Error) -> &'static str {
+    match error {
+        Error::NoLocalServer(_) => ", with --url or RESTANTE_URL and --api-key or RESTANTE_API_KEY",
+        Error::Configuration(_) => ", with --api-key or RESTANTE_API_KEY",
+        _ => "",
+    }
 }
 
 fn allowed() -> String {

@@ -54,6 +54,9 @@ impl Failure {
 
 fn of_client(error: &Error, connection: Option<&Connection>) -> Option<String> {
     let advice = match error {
+        Error::Network { reason, .. } if reason.contains("UnknownIssuer") => {
+            "if the server has an authority of its own, name its certificate with --ca-file or RESTANTE_CA_FILE"
+        }
         Error::Network { .. } | Error::RequestTimeout { .. } => return Some(of_silence(connection)),
         Error::Unauthorized(_) => {
             "the key is in the file .api-key of the server's data directory: name that file in RESTANTE_API_KEY_FILE, \

@@ -3,8 +3,10 @@
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
 
-/// The largest body of a success: a server that takes messages of 256 MiB answers with less.
-pub(super) const MAX_SUCCESS_BYTES: usize = 1024 * 1024 * 1024;
+/// The largest body of a success in which there is mail: a server that takes messages of 256 MiB answers with less.
+pub(super) const MAX_MAIL_BYTES: usize = 1024 * 1024 * 1024;
+/// The largest body of any other success: whoever answers with more is not the server that was meant.
+pub(super) const MAX_PLAIN_BYTES: usize = 16 * 1024 * 1024;
 /// The largest body of an error of which anything is read.
 pub(super) const MAX_ERROR_BYTES: usize = 256 * 1024;
 

@@ -5,6 +5,8 @@ use reqwest::Method;
 use restante_envelope::{base64url, digest};
 use serde::Serialize;
 
+use super::body;
+
 /// One request, which may be made several times.
 ///
 /// Every request of the interface may be: a second GET, DELETE or PATCH leaves what the first one left, and a POST has
@@ -17,6 +19,8 @@ pub(crate) struct Call {
     pub(super) body: Option<Bytes>,
     pub(super) idempotency_key: Option<String>,
     pub(super) is_made_once: bool,
+    /// How many bytes a success may have.
+    pub(super) largest_answer: usize,
 }
 
 impl Call {
@@ -62,6 +66,12 @@ impl Call {
         self
     }
 
+    /// Its answer has mail in it, and may be large.
+    pub(crate) fn answers_mail(mut self) -> Self {
+        self.largest_answer = body::MAX_MAIL_BYTES;
+        self
+    }
+
     pub(super) fn is_deletion(&self) -> bool {
         self.method == Method::DELETE
     }
@@ -74,6 +84,7 @@ impl Call {
             body: None,
             idempotency_key: None,
             is_made_once: false,
+            largest_answer: body::MAX_PLAIN_BYTES,
         }
     }
 }

@@ -35,8 +35,8 @@ fn is_no_http(error: &reqwest::Error) -> bool {
 fn reason(error: &reqwest::Error) -> String {
     match cause::<rustls::Error>(error) {
         Some(tls @ rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => format!(
-            "{tls}; if the server has an authority of its own, name its certificate: --ca-file or RESTANTE_CA_FILE, \
-             ClientBuilder::ca_certificate in Rust"
+            "{tls}; if the server has an authority of its own, give the client its certificate \
+             (ClientBuilder::ca_certificate)"
         ),
         Some(tls @ rustls::Error::InvalidMessage(_)) => format!("{tls}; does the server speak http:// there?"),
         _ => causes(error).last().map_or_else(String::new, ToString::to_string),

@@ -32,7 +32,7 @@ pub(super) fn client(base: &Url, certificates: &[Vec<u8>]) -> Result<reqwest::Cl
 }
 
 /// Whether a URL names this machine: by loopback, by the address that stands for all, or by `localhost` (RFC 6761).
-fn is_local(base: &Url) -> bool {
+pub(crate) fn is_local(base: &Url) -> bool {
     let is_local_v4 = |address: Ipv4Addr| address.is_loopback() || address.is_unspecified();
     match base.host() {
         Some(Host::Ipv4(address)) => is_local_v4(address),
@@ -67,15 +67,22 @@ fn tls(base: &Url, certificates: &[Vec<u8>]) -> Result<ClientConfig, Error> {
 
 fn add(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), Error> {
     let fault = |text: String| Error::Configuration(format!("the CA certificate cannot be used: {text}"));
-    let mut found = false;
+    let mut found = 0;
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| fault(error.to_string()))?;
-        roots.add(certificate).map_err(|error| fault(error.to_string()))?;
-        found = true;
+        found += 1;
+        let damaged = |error: String| fault(format!("certificate {found} in its PEM is damaged: {error}"));
+        let certificate = certificate.map_err(|error| damaged(error.to_string()))?;
+        roots.add(certificate).map_err(|error| damaged(error.to_string()))?;
     }
-    found
-        .then_some(())
-        .ok_or_else(|| fault("expected PEM with -----BEGIN CERTIFICATE-----".to_owned()))
+    if found > 0 {
+        return Ok(());
+    }
+    let expected = "expected PEM with -----BEGIN CERTIFICATE-----";
+    Err(fault(if pem.is_empty() {
+        format!("{expected}, got nothing")
+    } else {
+        format!("{expected}, and there is none in it")
+    }))
 }
 
 #[cfg(test)]
@@ -109,9 +116,16 @@ mod tests {
         let base = Url::parse("http://127.0.0.1").unwrap();
         let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         for (pem, fault) in [
-            ("", "expected PEM"),
-            ("not PEM", "expected PEM"),
-            (broken, "invalid peer certificate"),
+            ("", "expected PEM with -----BEGIN CERTIFICATE-----, got nothing"),
+            (
+                "not PEM",
+                "expected PEM with -----BEGIN CERTIFICATE-----, and there is none in it",
+            ),
+            (
+                "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n",
+                "expected PEM with -----BEGIN CERTIFICATE-----, and there is none in it",
+            ),
+            (broken, "certificate 1 in its PEM is damaged: "),
         ] {
             let error = tls(&base, &[pem.into()]).unwrap_err().to_string();
             let expected = format!("the CA certificate cannot be used: {fault}");

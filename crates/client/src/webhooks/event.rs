@@ -8,6 +8,7 @@ use restante_model::{Clock as _, EventType, RemovalReason, SystemClock, Timestam
 use serde::{Deserialize, Deserializer};
 
 use super::signature::{DeliveryError, SignatureHeaders, TOLERANCE, verify_signature};
+use crate::http::json_fault;
 
 /// An event as a receiver gets it, unless its webhook has a template. `Debug` shows nothing of the mail.
 ///
@@ -119,7 +120,7 @@ impl WebhookEvent {
     /// # Errors
     /// [`DeliveryError::NotAnEvent`].
     pub fn parse(body: &[u8]) -> Result<Self, DeliveryError> {
-        serde_json::from_slice(body).map_err(|error| DeliveryError::NotAnEvent(fault(&error)))
+        serde_json::from_slice(body).map_err(|error| DeliveryError::NotAnEvent(json_fault(&error)))
     }
 
     /// As what its webhook subscribed to it.
@@ -148,16 +149,6 @@ impl WebhookEvent {
             EventData::Deleted(email) => &email.inbox_email,
         }
     }
-}
-
-/// What is wrong with JSON, and where; never a part of it.
-fn fault(error: &serde_json::Error) -> String {
-    let kind = if error.is_data() {
-        "not the fields of the interface"
-    } else {
-        "not JSON"
-    };
-    format!("{kind}, at line {} column {}", error.line(), error.column())
 }
 
 fn unix_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {

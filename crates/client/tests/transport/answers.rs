@@ -148,3 +148,31 @@ async fn pages_of_inboxes_that_lead_nowhere_end() {
     let error = at_once(client.list_inboxes()).await.unwrap_err();
     assert!(matches!(error, Error::UnexpectedAnswer { .. }), "{error:?}");
 }
+
+/// Whoever answers the facts of a server with gigabytes is none; mail may be large.
+#[tokio::test]
+async fn only_answers_with_mail_may_be_large() {
+    let server = Receiver::start();
+    let client = client_that_must_not_repeat(&server.url("")).build().unwrap();
+    let inbox = created(&server, &client).await;
+    let announced = |length: u64| Answer::raw(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n"));
+    let id = "msg_0198c3e1f00070008000000000000001".parse().unwrap();
+
+    server.always(announced(16 * 1024 * 1024 + 1));
+    for error in [
+        at_once(client.server_info()).await.unwrap_err(),
+        at_once(client.health()).await.unwrap_err(),
+        at_once(client.list_inboxes()).await.unwrap_err(),
+        at_once(inbox.sync_status()).await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("larger than 16777216 bytes"), "{error}");
+    }
+    server.always(announced(1024 * 1024 * 1024 + 1));
+    for error in [
+        at_once(inbox.email(id)).await.unwrap_err(),
+        at_once(inbox.raw(id)).await.unwrap_err(),
+        at_once(inbox.emails()).await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("larger than 1073741824 bytes"), "{error}");
+    }
+}

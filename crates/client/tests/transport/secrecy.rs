@@ -59,3 +59,32 @@ fn a_client_that_cannot_be_made_shows_no_key() {
         assert!(!format!("{error} {error:?}").contains("a-key-for-tests"), "{error}");
     }
 }
+
+/// The text names what is wrong with a key, and not the key.
+#[test]
+fn a_key_that_can_be_none_is_refused_with_the_reason() {
+    for (key, says) in [
+        ("", "the API key is empty"),
+        (" \n", "the API key is empty"),
+        (
+            "a-key\nanother",
+            "the API key has more than one line; is it the file of a key?",
+        ),
+        (
+            "a-k\u{e9}y",
+            "the API key has a character that no key has, as its character 4",
+        ),
+        (
+            "a-key\u{7f}",
+            "the API key has a character that no key has, as its character 6",
+        ),
+        (
+            "a\tkey",
+            "the API key has a character that no key has, as its character 2",
+        ),
+    ] {
+        let error = Client::new("http://127.0.0.1:8080", key).unwrap_err();
+        assert!(matches!(&error, Error::Configuration(_)), "{error:?}");
+        assert_eq!(error.to_string(), says);
+    }
+}
