@@ -37,12 +37,20 @@ pub(crate) struct WaitArgs {
     /// Wait that none comes: exit code 1 when one does
     #[arg(long, conflicts_with = "count")]
     pub(crate) none: bool,
-    /// How long to wait, such as 90s or 2m
-    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = duration::parse)]
-    pub(crate) timeout: Duration,
-    /// Print nothing: the exit code tells
+    /// How long to wait, such as 90s or 2m [default: 30s, with --none 5s]
+    #[arg(long, value_name = "SPAN", value_parser = duration::parse)]
+    timeout: Option<Duration>,
+    /// Print no result: the exit code tells. Errors are printed, a time-out too
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl WaitArgs {
+    /// How long to wait. That none comes takes all of it each time, a mail that comes ends it: the defaults of the SDK.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+            .unwrap_or(Duration::from_secs(if self.none { 5 } else { 30 }))
+    }
 }
 
 /// `restante watch`
@@ -75,7 +83,28 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[test]
+    fn that_none_comes_is_waited_for_shorter_unless_said_otherwise() {
+        #[derive(Debug, Parser)]
+        struct Command {
+            #[command(flatten)]
+            wait: WaitArgs,
+        }
+        let cases: [(&[&str], u64); 4] = [
+            (&[], 30),
+            (&["--none"], 5),
+            (&["--timeout", "2m"], 120),
+            (&["--none", "--timeout", "7"], 7),
+        ];
+        for (arguments, seconds) in cases {
+            let wait = Command::parse_from(["wait"].iter().chain(arguments)).wait;
+            assert_eq!(wait.timeout(), Duration::from_secs(seconds), "{arguments:?}");
+        }
+    }
 
     #[test]
     fn a_header_is_a_name_and_a_text() {

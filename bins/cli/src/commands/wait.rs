@@ -26,7 +26,10 @@ pub(crate) async fn run(context: &Context, wanted: WaitArgs) -> Result<(), Failu
         (true, None, [email]) => context.output.json(email)?,
         (true, _, emails) => context.output.json(&emails)?,
         (false, _, emails) => {
-            let shown: Vec<String> = emails.iter().map(output::email::found).collect();
+            let shown: Vec<String> = emails
+                .iter()
+                .map(|email| output::email::found(email, context.output.width()))
+                .collect();
             context.output.text(&format!("{}\n", shown.join("\n\n")))?;
         }
     }
@@ -35,19 +38,18 @@ pub(crate) async fn run(context: &Context, wanted: WaitArgs) -> Result<(), Failu
 
 async fn wait(inbox: &Inbox, matcher: &EmailMatcher, wanted: &WaitArgs) -> Result<Vec<Email>, Failure> {
     let _spinner = spinner("waiting for", inbox, matcher);
+    let timeout = wanted.timeout();
     let Some(count) = wanted.count else {
-        return Ok(vec![inbox.wait_for(matcher.clone()).timeout(wanted.timeout).await?]);
+        return Ok(vec![inbox.wait_for(matcher.clone()).timeout(timeout).await?]);
     };
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    Ok(inbox
-        .wait_for_many(count, matcher.clone())
-        .timeout(wanted.timeout)
-        .await?)
+    Ok(inbox.wait_for_many(count, matcher.clone()).timeout(timeout).await?)
 }
 
 async fn none(context: &Context, inbox: &Inbox, matcher: &EmailMatcher, wanted: &WaitArgs) -> Result<(), Failure> {
     let spinner = spinner("waiting that none comes of", inbox, matcher);
-    inbox.wait_for_none(matcher.clone()).window(wanted.timeout).await?;
+    let window = wanted.timeout();
+    inbox.wait_for_none(matcher.clone()).window(window).await?;
     drop(spinner);
     match (wanted.quiet, context.output.json) {
         (true, _) => {}
@@ -56,7 +58,7 @@ async fn none(context: &Context, inbox: &Inbox, matcher: &EmailMatcher, wanted: 
             let matcher = clean::line(&matcher.to_string());
             context
                 .output
-                .line(&format!("no email with {matcher} in {} s", wanted.timeout.as_secs()))?;
+                .line(&format!("no email with {matcher} in {} s", window.as_secs()))?;
         }
     }
     Ok(())
