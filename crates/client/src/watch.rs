@@ -71,10 +71,10 @@ pub enum Existing {
 /// Dropping it ends everything that it does.
 ///
 /// An inbox that was deleted and made anew at its address is another one.
-/// If it is encrypted, the former is not found any more, as soon as mail has come to the new one and a comparison saw
-/// it: within a minute, if not at once.
-/// A plain one keeps its hash, so that its mail is delivered as that of the former, and over the live stream only with
-/// the comparison of each minute; [`Watch::add`] of the new one follows it as it arrives.
+/// If either is encrypted, the former is not found any more, as soon as mail has come to the new one and a comparison
+/// saw it: within a minute, if not at once.
+/// A plain one has the hash of the former, so that its mail is delivered as that one's, and over the live stream only
+/// with the comparison of each minute; [`Watch::add`] of the new one follows it as it arrives.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), restante_client::Error> {

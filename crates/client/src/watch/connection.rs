@@ -61,7 +61,7 @@ pub(super) async fn open(
 }
 
 impl Connection {
-    fn new(chunks: Chunks, asked_at: Instant) -> Self {
+    pub(super) fn new(chunks: Chunks, asked_at: Instant) -> Self {
         Self {
             chunks,
             events: Events::default(),

@@ -200,3 +200,41 @@ impl Engine {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::stream;
+
+    use super::*;
+
+    /// A connection that brings this again and again.
+    fn connection(pause: Duration, text: &'static str) -> Connection {
+        let chunks = stream::unfold((), move |()| async move {
+            tokio::time::sleep(pause).await;
+            Some((Ok(Bytes::from_static(text.as_bytes())), ()))
+        });
+        Connection::new(Box::pin(chunks), Instant::now())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn everything_is_compared_each_minute_and_sooner_after_what_cannot_be_read() {
+        for (pause, text, expected) in [
+            (15, ": keep-alive\n\n", 60),
+            (1, "data: ping\n\n", 2),
+            (7, "data: ping\n\n", 7),
+        ] {
+            let client = Client::new("http://127.0.0.1:1", "key").unwrap();
+            let (outlet, _arrivals) = mpsc::channel(1);
+            let mut engine = Engine::new(client, Vec::new(), outlet);
+            let began = Instant::now();
+            let heard = engine.hear(&mut connection(Duration::from_secs(pause), text)).await;
+            assert!(matches!(heard, Ok(Ok(()))), "{heard:?}");
+            assert_eq!(
+                began.elapsed(),
+                Duration::from_secs(expected),
+                "{text:?} each {pause} s"
+            );
+        }
+    }
+}

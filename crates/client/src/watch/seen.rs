@@ -141,6 +141,14 @@ mod tests {
     }
 
     #[test]
+    fn what_the_server_told_counts_until_another_email_is_heard_of() {
+        let mut seen = seen(&[1]);
+        seen.note(Some("another formula".to_owned()));
+        assert!(!seen.hear(id(1)) && seen.agrees("another formula") && seen.agrees(&seen.hash()));
+        assert!(seen.hear(id(2)) && !seen.agrees("another formula") && seen.agrees(&seen.hash()));
+    }
+
+    #[test]
     fn an_email_is_new_once_whichever_way_it_comes() {
         let mut seen = Seen::default();
         assert!(seen.hear(id(1)) && !seen.list(id(1)) && !seen.hear(id(1)));
