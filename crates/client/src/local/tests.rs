@@ -198,9 +198,13 @@ fn what_cannot_hold_a_key_is_not_read() {
     let large = home.root.path().join("large");
     fs::write(&large, "k".repeat(4097)).unwrap();
     let folder = home.root.path().to_owned();
+    // Nobody ever writes to it: who waits for that waits for ever.
+    let pipe = home.root.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for (key, says) in [
         (PathBuf::from("/dev/zero"), "it is not a regular file"),
         (folder, "it is not a regular file"),
+        (pipe, "it is not a regular file"),
         (large.clone(), "it has more than 4096 bytes"),
     ] {
         home.announce(id(), Some(&key));
