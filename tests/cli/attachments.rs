@@ -87,6 +87,33 @@ fn saving_twice_keeps_both() {
     assert!(saved.values().all(|content| content == b"content 00"));
 }
 
+#[test]
+fn a_raw_message_goes_over_nothing_unless_it_is_wanted() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&[]);
+    let id = desk.deliver(&address, "Raw", "x");
+    fs::write(desk.path("target"), "mine").unwrap();
+    symlink(desk.path("target"), desk.path("link")).unwrap();
+    symlink(desk.path("nowhere"), desk.path("dangling")).unwrap();
+    for taken in ["target", "link", "dangling"] {
+        let _ = desk
+            .run(["email", "raw", "--out", taken])
+            .expect_error(&[taken, "--force"]);
+    }
+    assert!(!desk.path("nowhere").exists());
+    let said = desk
+        .run(["email", "raw", "--out", "link", "--force", "--json"])
+        .expect(0);
+    assert_eq!(said.json(), serde_json::json!({ "id": id, "file": "link" }));
+    assert_eq!(fs::read(desk.path("target")).unwrap(), b"mine");
+    let _ = desk.run(["email", "raw", "--out", "new"]).expect(0);
+    assert_eq!(
+        fs::read(desk.path("new")).unwrap(),
+        fs::read(desk.path("link")).unwrap()
+    );
+    assert!(fs::read_to_string(desk.path("new")).unwrap().contains("Subject: Raw"));
+}
+
 /// A mail with an attachment for each name.
 fn message(names: &[Option<String>]) -> Vec<u8> {
     let mut message = "Subject: Files\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n".to_owned();

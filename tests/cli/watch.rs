@@ -55,6 +55,21 @@ fn mail_is_shown_when_it_comes_for_every_inbox_that_is_watched() {
     }
 }
 
+#[test]
+fn machines_are_told_when_it_begins() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&[]);
+    let mut watching = desk.start(&["watch", "--json", "--count", "1"]);
+    let mut line = String::new();
+    let mut said = BufReader::new(watching.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("watching") && line.contains(&address), "{line}");
+    desk.server().send(&address, "Seen", "x");
+    let output = watching.wait_with_output().unwrap();
+    let arrived: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(arrived["metadata"]["subject"], "Seen");
+}
+
 fn subjects(lines: &[Value]) -> Vec<&str> {
     lines
         .iter()

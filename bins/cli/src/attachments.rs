@@ -1,5 +1,6 @@
 //! Attachments become files: under names that cannot leave the folder, and never over what is there.
 
+use std::fs::FileType;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,27 @@ pub(crate) fn save(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBu
         io::ErrorKind::AlreadyExists,
         format!("{MAX_NUMBER} files are called {name}"),
     ))
+}
+
+/// Writes a file as a whole, in place of one that is there only if that is wanted; a link gives way, its target does not.
+///
+/// # Errors
+/// What the system says; then everything is as it was.
+pub(crate) fn write(path: &Path, bytes: &[u8], replace: bool) -> io::Result<()> {
+    let is_special = |kind: FileType| !(kind.is_file() || kind.is_symlink());
+    if replace && path.symlink_metadata().is_ok_and(|there| is_special(there.file_type())) {
+        // A device or a pipe takes the bytes and stays what it is; a folder says no.
+        return std::fs::write(path, bytes);
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    let named = if replace {
+        file.persist(path)
+    } else {
+        file.persist_noclobber(path)
+    };
+    named.map(drop).map_err(|refused| refused.error)
 }
 
 /// `report.pdf`, `report-2.pdf`, `report-3.pdf`, …

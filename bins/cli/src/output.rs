@@ -42,6 +42,11 @@ impl Output {
         self.terminal
     }
 
+    /// The columns of the terminal; none elsewhere, where nothing is cut.
+    pub(crate) fn width(self) -> Option<u16> {
+        self.width
+    }
+
     /// Prints one line for people, whatever stands in it: of what a terminal obeys only our own styles get through.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
         writeln!(anstream::stdout(), "{}", clean::styled_line(text))

@@ -84,6 +84,9 @@ pub(crate) struct RawArgs {
     /// Save it in this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Overwrite a file that is there
+    #[arg(long, short, requires = "out")]
+    pub(crate) force: bool,
 }
 
 /// `restante email attachments`

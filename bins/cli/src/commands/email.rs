@@ -7,6 +7,7 @@ mod choice;
 use restante_client::{AuthResults, AuthSummary, Base64, Email, EmailId, Inbox};
 use serde::Serialize;
 
+pub(in crate::commands) use self::attachments::already_there;
 use crate::args::email::{ChoiceArgs, EmailCommand, ListArgs, RawArgs, ViewArgs};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -66,9 +67,12 @@ async fn view(context: &Context, inbox: &Inbox, wanted: &ViewArgs) -> Result<(),
     } else {
         HeaderFields::Known
     };
-    Ok(context
-        .output
-        .text(&output::email::page(&email, fields, context.clock.now()))?)
+    Ok(context.output.text(&output::email::page(
+        &email,
+        fields,
+        context.clock.now(),
+        context.output.width(),
+    ))?)
 }
 
 /// The HTML as it is; a terminal gets no character that it would obey.
@@ -86,11 +90,11 @@ async fn raw(context: &Context, inbox: &Inbox, wanted: &RawArgs) -> Result<(), F
     let id = choice::find(inbox, &wanted.choice).await?;
     let source = inbox.raw(id).await?;
     if let Some(path) = &wanted.out {
-        let written = std::fs::write(path, &source);
-        return written.map_err(|source| Failure::File {
-            path: path.clone(),
-            source,
-        });
+        attachments::save_as(path, &source, wanted.force)?;
+        if context.output.json {
+            return Ok(context.output.json(&serde_json::json!({ "id": id, "file": path }))?);
+        }
+        return Ok(context.output.line(&clean::line(&path.display().to_string()))?);
     }
     if context.output.json {
         return Ok(context.output.json(&Source {

@@ -16,12 +16,11 @@ pub(crate) async fn run(context: &Context, wanted: WatchArgs) -> Result<(), Fail
         Existing::Skip
     };
     let watch = context.client.watch(&inboxes, existing).await?;
-    if !context.output.json {
-        let addresses: Vec<_> = inboxes.iter().map(|inbox| clean::line(inbox.address())).collect();
-        context
-            .output
-            .note(&format!("watching {}; Ctrl-C ends it", addresses.join(", ")));
-    }
+    // Machines wait for it too: what comes from now on is shown.
+    let addresses: Vec<_> = inboxes.iter().map(|inbox| clean::line(inbox.address())).collect();
+    context
+        .output
+        .note(&format!("watching {}; Ctrl-C ends it", addresses.join(", ")));
     follow(context, watch, wanted.count, inboxes.len() > 1).await
 }
 
@@ -70,5 +69,7 @@ fn show(context: &Context, arrival: &Arrival, several: bool) -> Result<(), Failu
         return Ok(context.output.json_line(&arrival.email)?);
     }
     let inbox = several.then(|| arrival.inbox.address());
-    Ok(context.output.line(&output::email::arrival(&arrival.email, inbox))?)
+    Ok(context
+        .output
+        .line(&output::email::arrival(&arrival.email, inbox, context.output.width()))?)
 }

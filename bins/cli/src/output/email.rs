@@ -7,7 +7,7 @@ use restante_client::{AttachmentData, Email, EmailId, EmailSummary, Timestamp, U
 
 pub(crate) use self::auth::{auth, verdict};
 pub(crate) use self::page::{HeaderFields, page};
-use super::table::{RowStyle, Table};
+use super::table::{RowStyle, Table, columns, cut};
 use super::time::relative;
 use super::{clean, style};
 
@@ -44,24 +44,26 @@ pub(crate) fn list(emails: &[Result<EmailSummary, UnreadableEmail>], now: Timest
     table
 }
 
-/// One line of `watch`: when, at which inbox if there are several, from whom, about what.
-pub(crate) fn arrival(email: &EmailSummary, inbox: Option<&str>) -> String {
+/// One line of `watch`: when, at which inbox if there are several, from whom, about what. The last two are cut where
+/// they would not fit into the columns of a terminal.
+pub(crate) fn arrival(email: &EmailSummary, inbox: Option<&str>, width: Option<u16>) -> String {
     let inbox = inbox
         .map(|inbox| format!("{}  ", clean::line(inbox)))
         .unwrap_or_default();
-    format!(
-        "{}  {inbox}{}  {}",
-        style::dim(time_of_day(email.received_at)),
-        clean::line(email.from()),
-        style::bold(clean::line(email.subject())),
-    )
+    let time = time_of_day(email.received_at);
+    let left = rest(width, &[&time, "  ", &inbox, "  "]);
+    let from = cut(&clean::line(email.from()), left.map(|left| left / 2));
+    let subject = cut(&clean::line(email.subject()), rest(left, &[&from]));
+    format!("{}  {inbox}{from}  {}", style::dim(time), style::bold(subject))
 }
 
-/// What `wait` says of an email that it found.
-pub(crate) fn found(email: &Email) -> String {
+/// What `wait` says of an email that it found; what does not fit into the columns of a terminal is cut.
+pub(crate) fn found(email: &Email, width: Option<u16>) -> String {
+    let id = email.id().to_string();
+    let subject = cut(&clean::line(email.subject()), rest(width, &[&id, "  "]));
     let mut lines = vec![
-        format!("{}  {}", email.id(), style::bold(clean::line(email.subject()))),
-        format!("from {}", clean::line(email.from())),
+        format!("{id}  {}", style::bold(subject)),
+        cut(&format!("from {}", clean::line(email.from())), width),
     ];
     let summary = summary(&page::body(email));
     if !summary.is_empty() {
@@ -69,6 +71,13 @@ pub(crate) fn found(email: &Email) -> String {
     }
     lines.extend(email.links().iter().map(|link| clean::line(link)));
     lines.join("\n")
+}
+
+/// The columns that are left behind texts.
+fn rest(width: Option<u16>, texts: &[&str]) -> Option<u16> {
+    let used: usize = texts.iter().map(|text| columns(text)).sum();
+    let used = u16::try_from(used).unwrap_or(u16::MAX);
+    width.map(|width| width.saturating_sub(used))
 }
 
 /// The attachments of an email.
@@ -185,11 +194,12 @@ pub(crate) mod tests {
         let listed = [Ok(email.summary.clone())];
         for shown in [
             list(&listed, now).render(None),
-            arrival(&email.summary, Some("bob@restante.test\u{1b}[2J")),
-            found(&email),
+            arrival(&email.summary, Some("bob@restante.test\u{1b}[2J"), None),
+            found(&email, None),
             attachments(email.attachments()).render(None),
-            page(&email, HeaderFields::Known, now),
-            page(&email, HeaderFields::All, now),
+            arrival(&email.summary, None, Some(30)),
+            page(&email, HeaderFields::Known, now, None),
+            page(&email, HeaderFields::All, now, None),
             auth(email.auth_results()).render(None),
         ] {
             assert!(is_clean(&shown), "{shown:?}");
@@ -203,7 +213,7 @@ pub(crate) mod tests {
         email.metadata.from = "Alice <alice@sender.test>".into();
         email.metadata.subject = "Hello".into();
         let plain = |inbox| {
-            arrival(&email, inbox)
+            arrival(&email, inbox, None)
                 .replace("\u{1b}[0m", "")
                 .replace("\u{1b}[1m", "")
                 .replace("\u{1b}[2m", "")
@@ -213,6 +223,29 @@ pub(crate) mod tests {
             plain(Some("b@x.test")),
             "11:41:16Z  b@x.test  Alice <alice@sender.test>  Hello"
         );
+    }
+
+    #[test]
+    fn a_long_subject_stays_on_its_line_of_a_terminal() {
+        let mut email = hostile();
+        email.summary.metadata.subject = "long ".repeat(10_000);
+        email.summary.metadata.from = "Alice ".repeat(1000);
+        let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+        for width in [20, 60, 100] {
+            let shown = plain(&arrival(&email.summary, None, Some(width)));
+            assert!(shown.chars().count() <= width.into(), "{shown}");
+            assert!(shown.starts_with("11:41:16Z  Alice") || width == 20, "{shown}");
+        }
+        for shown in [
+            found(&email, Some(100)),
+            page(&email, HeaderFields::Known, email.received_at(), Some(100)),
+        ] {
+            let shown = plain(&shown);
+            let line = shown.lines().find(|line| line.contains("long")).unwrap();
+            assert!(line.chars().count() <= 100 && line.ends_with('…'), "{line}");
+        }
+        let piped = plain(&arrival(&email.summary, None, None));
+        assert!(piped.len() > 50_000);
     }
 
     #[test]

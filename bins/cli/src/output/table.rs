@@ -1,6 +1,6 @@
 //! Aligned columns without borders.
 
-use comfy_table::{ContentArrangement, Row};
+use comfy_table::{ColumnConstraint, ContentArrangement, Row};
 
 use super::{clean, style};
 
@@ -75,6 +75,11 @@ impl Table {
         for column in table.column_iter_mut() {
             column.set_padding((0, GAP));
         }
+        // The first column with a name says which one a row is: it is copied, and so never cut.
+        let key = self.header.iter().position(|name| !name.is_empty());
+        if let Some(column) = key.and_then(|key| table.column_mut(key)) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
         self.styled(&table)
     }
 
@@ -92,6 +97,42 @@ impl Table {
         });
         lines.collect()
     }
+}
+
+/// The columns that a cleaned text takes.
+pub(crate) fn columns(text: &str) -> usize {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.add_row(one_line(std::iter::once(text.to_owned())));
+    table
+        .column_max_content_widths()
+        .first()
+        .copied()
+        .unwrap_or_default()
+        .into()
+}
+
+/// A cleaned text, cut where it would not fit into so many columns.
+pub(crate) fn cut(text: &str, width: Option<u16>) -> String {
+    let Some(width) = width else {
+        return text.to_owned();
+    };
+    let mut table = comfy_table::Table::new();
+    table
+        .load_preset(comfy_table::presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width.max(1))
+        .set_truncation_indicator("…");
+    table.add_row(one_line(std::iter::once(text.to_owned())));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 0));
+    }
+    table
+        .lines()
+        .next()
+        .map(|line| line.trim_end().to_owned())
+        .unwrap_or_default()
 }
 
 fn one_line(cells: impl Iterator<Item = String>) -> Row {
@@ -137,6 +178,28 @@ mod tests {
         assert_eq!(shown.lines().count(), 4, "{shown}");
         assert!(shown.lines().all(|line| line.chars().count() <= 30), "{shown}");
         assert!(shown.contains('…') && shown.contains("two"), "{shown}");
+    }
+
+    #[test]
+    fn what_names_a_row_is_never_cut() {
+        for width in [1, 5, 12, 20, 24] {
+            let shown = plain(&example(), Some(width));
+            assert_eq!(shown.lines().count(), 4, "{shown}");
+            assert!(shown.contains("a@x.test") && shown.contains("longer@x.test"), "{shown}");
+            assert!(!shown.contains("Grüße aus"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_at_the_width() {
+        assert_eq!(cut("one two three", None), "one two three");
+        assert_eq!(cut("one two three", Some(13)), "one two three");
+        assert_eq!(cut("short", Some(0)), "…");
+        for text in ["one two three four five six", &"x".repeat(54_000), &"東京".repeat(40)] {
+            let short = cut(text, Some(20));
+            assert!(short.ends_with('…') && short.chars().count() <= 20, "{short:?}");
+        }
+        assert!(cut(&"東京".repeat(40), Some(20)).chars().count() <= 11);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The attachments of an email are listed or saved.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use restante_client::{AttachmentData, Inbox, checksum_matches};
@@ -76,6 +77,23 @@ fn save(folder: &Path, attachment: &AttachmentData) -> Result<PathBuf, Failure> 
         path: folder.join(name),
         source,
     })
+}
+
+/// Writes a file, over one that is there only if that is wanted. A link at its name is not followed.
+pub(super) fn save_as(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Failure> {
+    let saved = attachments::write(path, bytes, replace);
+    saved.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => already_there(path),
+        _ => Failure::File {
+            path: path.to_owned(),
+            source,
+        },
+    })
+}
+
+/// The refusal to write over a file.
+pub(in crate::commands) fn already_there(path: &Path) -> Failure {
+    Failure::Usage(format!("{} is there already; --force overwrites it", path.display()))
 }
 
 impl<'a> Listed<'a> {

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::expiry;
 use crate::args::inbox::{ExportArgs, ImportArgs};
+use crate::commands::email::already_there as file_is_there;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::keystore::Entry;
@@ -32,10 +33,7 @@ pub(super) async fn export(context: &Context, wanted: ExportArgs) -> Result<(), 
     if wanted.force {
         export.replace_file(&path)?;
     } else if path.exists() {
-        return Err(Failure::Usage(format!(
-            "{} is there already; --force overwrites it",
-            path.display()
-        )));
+        return Err(file_is_there(&path));
     } else {
         export.write_file(&path)?;
     }

@@ -2,11 +2,12 @@
 
 use restante_client::{Email, Timestamp};
 
+use crate::output::table::cut;
 use crate::output::time::relative;
 use crate::output::{clean, style};
 
 /// The columns before the value of a field.
-const NAME_WIDTH: usize = 14;
+const NAME_WIDTH: u16 = 14;
 
 /// Which headers a page begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +18,11 @@ pub(crate) enum HeaderFields {
     All,
 }
 
-/// The page.
-pub(crate) fn page(email: &Email, fields: HeaderFields, now: Timestamp) -> String {
+/// The page; the subject is cut where it would not fit into the columns of a terminal.
+pub(crate) fn page(email: &Email, fields: HeaderFields, now: Timestamp, width: Option<u16>) -> String {
     let mut page = String::new();
     match fields {
-        HeaderFields::Known => known_fields(&mut page, email),
+        HeaderFields::Known => known_fields(&mut page, email, width),
         HeaderFields::All => {
             for (name, value) in &email.content.headers.0 {
                 // A repeated header's values are joined by newlines.
@@ -54,14 +55,15 @@ pub(super) fn body(email: &Email) -> String {
         .unwrap_or_default()
 }
 
-fn known_fields(page: &mut String, email: &Email) {
+fn known_fields(page: &mut String, email: &Email, width: Option<u16>) {
     let content = &email.content;
     field(page, "From", email.from());
     let to = if content.to.is_empty() { email.to() } else { &content.to };
     list(page, "To", to);
     list(page, "Cc", &content.cc);
     list(page, "Reply-To", &content.reply_to);
-    field(page, "Subject", email.subject());
+    let left = width.map(|width| width.saturating_sub(NAME_WIDTH));
+    line(page, "Subject", &cut(&clean::line(email.subject()), left));
     if let Some(date) = content.date {
         field(page, "Date", &date.to_string());
     }
@@ -87,7 +89,7 @@ fn field(page: &mut String, name: &str, value: &str) {
 /// A line; the value has been cleaned.
 fn line(page: &mut String, name: &str, value: &str) {
     let name = format!("{}:", clean::line(name));
-    page.push_str(&style::dim(format!("{name:<NAME_WIDTH$}")));
+    page.push_str(&style::dim(format!("{name:<width$}", width = usize::from(NAME_WIDTH))));
     page.push_str(value);
     page.push('\n');
 }
@@ -114,7 +116,7 @@ mod tests {
         email.summary.metadata.to = restante_model::content::To::One("bob@x.test".into());
         email.content.text = Some("first\n\nlast\n".into());
         assert_eq!(
-            plain(&page(&email, HeaderFields::Known, email.received_at())),
+            plain(&page(&email, HeaderFields::Known, email.received_at(), None)),
             "From:         Alice <alice@sender.test>\n\
              To:           bob@x.test, carol@x.test\n\
              Subject:      Grüße\n\
@@ -137,6 +139,6 @@ mod tests {
         }
         email.content.html = None;
         assert_eq!(body(&email), "");
-        assert!(plain(&page(&email, HeaderFields::Known, email.received_at())).ends_with("\n\n(no text)\n"));
+        assert!(plain(&page(&email, HeaderFields::Known, email.received_at(), None)).ends_with("\n\n(no text)\n"));
     }
 }
