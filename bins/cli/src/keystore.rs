@@ -128,16 +128,31 @@ impl Keystore {
     /// The new content is on the disk before it takes the place of the old one.
     fn replace(&self, document: &Document) -> Result<(), KeystoreError> {
         let write = || {
+            let path = target(self.path())?;
+            let folder = path.parent().unwrap_or(&self.folder);
             // tempfile creates it with 0600.
-            let mut file = tempfile::Builder::new()
-                .prefix(".keystore.")
-                .tempfile_in(&self.folder)?;
+            let mut file = tempfile::Builder::new().prefix(".keystore.").tempfile_in(folder)?;
             file.write_all(&document.to_json())?;
             file.as_file().sync_all()?;
-            file.persist(self.path()).map_err(|error| error.error)?;
-            File::open(&self.folder)?.sync_all()
+            file.persist(&path).map_err(|error| error.error)?;
+            File::open(folder)?.sync_all()
         };
         write().map_err(|source| file_error(&self.path(), source))
+    }
+}
+
+/// Where the file is: who keeps it elsewhere and links to it gets the new keys there.
+fn target(path: PathBuf) -> io::Result<PathBuf> {
+    if !path.is_symlink() {
+        return Ok(path);
+    }
+    match fs::canonicalize(&path) {
+        // A link to a file that is still to come.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let link = fs::read_link(&path)?;
+            Ok(path.parent().map_or(link.clone(), |folder| folder.join(&link)))
+        }
+        found => found,
     }
 }
 

@@ -123,6 +123,23 @@ fn permissions_that_are_too_wide_are_repaired() {
 }
 
 #[test]
+fn a_link_stays_one_and_its_target_gets_the_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let keystore = silent(home.path());
+    fs::create_dir(home.path().join("restante")).unwrap();
+    fs::create_dir(home.path().join("elsewhere")).unwrap();
+    let target = home.path().join("elsewhere/keys.json");
+    std::os::unix::fs::symlink("../elsewhere/keys.json", keystore.path()).unwrap();
+    for address in ["a@x.test", "b@x.test"] {
+        add(&keystore, address).unwrap();
+        assert!(keystore.path().is_symlink());
+        assert!(fs::read_to_string(&target).unwrap().contains(address));
+    }
+    assert_eq!(mode(&target), 0o600);
+    assert_eq!(fs::read_dir(home.path().join("elsewhere")).unwrap().count(), 1);
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_is_named() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("restante"), "a file").unwrap();
