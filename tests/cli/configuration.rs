@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use restante_model::SystemClock;
+use restante_testkit::receiver::Receiver;
 
 use crate::desk::Desk;
 use crate::server::Server;
@@ -110,4 +111,29 @@ fn values_that_cannot_be_used_are_named() {
             .run_with(&[(name, value)], &["inbox", "list"])
             .expect_error(&[value]);
     }
+}
+
+#[test]
+fn a_key_goes_only_to_the_server_that_is_named_beside_it() {
+    let desk = Desk::without_server();
+    let [team, other] = [(); 2].map(|()| Receiver::start());
+    let text = format!("url = \"{}\"\napi_key = \"key-of-the-team\"\n", team.url(""));
+    fs::write(desk.path("mine.toml"), text).unwrap();
+    let url = other.url("");
+    let refused = desk.run(["inbox", "list", "--config", "mine.toml", "--url", &url]);
+    let refused = refused.expect_error(&[&url, "mine.toml, line 2: api_key", &team.url("")]);
+    assert!(!refused.err.contains("key-of-the-team"), "{refused:?}");
+    assert_eq!(other.connections(), 0);
+}
+
+#[test]
+fn a_variable_that_means_nothing_is_warned_of() {
+    let desk = Desk::new();
+    let ran = desk.run_with(&[("RESTANTE_INBX", "a@restante.test")], &["inbox", "list", "--json"]);
+    let ran = ran.expect(0);
+    assert_eq!(
+        ran.err,
+        "warning: RESTANTE_INBX means nothing; the nearest is RESTANTE_INBOX\n"
+    );
+    assert!(ran.json()["inboxes"].is_array());
 }

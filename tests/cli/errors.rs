@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use restante_model::{Clock as _, SystemClock};
 use restante_testkit::FakeClock;
+use restante_testkit::receiver::{Answer, Receiver};
 
 use crate::desk::Desk;
 use crate::server::Server;
@@ -177,4 +178,88 @@ fn a_key_of_another_machine_is_said_to_be_missing() {
     let environment = [("RESTANTE_DATA_DIR", other.to_str().unwrap())];
     let refused = desk.run_with(&environment, &["email", "list", "--inbox", &address]);
     let _ = refused.expect_error(&[&address, "inbox import"]);
+}
+
+#[test]
+fn an_inbox_that_was_made_anew_elsewhere_is_told() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&["--encrypted"]);
+    let other = desk.path("other");
+    let environment = [("RESTANTE_DATA_DIR", other.to_str().unwrap())];
+    for command in [
+        &["inbox", "delete", &address][..],
+        &["inbox", "create", &address, "--encrypted"],
+    ] {
+        let _ = desk.run_with(&environment, command).expect(0);
+    }
+    desk.server().send(&address, "Sealed", "x");
+    for command in [&["email", "view"][..], &["wait"]] {
+        let _ = desk
+            .run(command)
+            .expect_error(&["next:", "inbox list", "inbox import FILE --replace"]);
+    }
+}
+
+#[test]
+fn an_error_of_a_proxy_names_the_server_and_what_to_do() {
+    let desk = Desk::without_server();
+    let proxy = Receiver::start();
+    proxy.always(Answer::status(501));
+    let url = proxy.url("");
+    let asked = desk.run(["inbox", "list", "--url", &url, "--api-key", "x"]);
+    let _ = asked.expect_error(&[&url, "--url", "501", "next:", "server health"]);
+}
+
+#[test]
+fn a_setting_that_the_client_refuses_is_named() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("ca.pem"), "no certificate").unwrap();
+    let (url, key) = (desk.server().url(), desk.server().key());
+    for (variable, value) in [
+        ("RESTANTE_API_KEY", "two\nlines"),
+        ("RESTANTE_CA_FILE", "ca.pem"),
+        ("RESTANTE_URL", "ftp://127.0.0.1"),
+    ] {
+        let mut environment = vec![("RESTANTE_URL", url.as_str()), ("RESTANTE_API_KEY", &key)];
+        environment.push((variable, value));
+        let refused = desk.run_with(&environment, &["inbox", "list"]);
+        let refused = refused.expect_error(&[&format!("error: {variable}: "), "next:"]);
+        assert!(!refused.err.contains("two"), "{refused:?}");
+    }
+}
+
+#[test]
+fn what_is_empty_names_nothing() {
+    let desk = Desk::with_settings(&[("WEBHOOK_ALLOW_HTTP", "true")]);
+    let address = desk.create_inbox(&[]);
+    let hook = ["webhook", "create", "http://127.0.0.1:9/", "--json"];
+    let _ = desk.run(hook).expect(0);
+    let commands: [&[&str]; 7] = [
+        &["inbox", "delete", ""],
+        &["inbox", "use", " "],
+        &["email", "list", "--inbox", ""],
+        &["inbox", "list", "--url", ""],
+        &["watch", ""],
+        &["webhook", "show", ""],
+        &["webhook", "delete", " "],
+    ];
+    for command in commands {
+        let _ = desk.run(command).expect_error(&["empty"]);
+    }
+    let listed = desk.run(["inbox", "list", "--json"]).expect(0).json();
+    assert_eq!(listed["inboxes"][0]["emailAddress"], address.as_str());
+}
+
+#[test]
+fn what_was_not_there_is_not_said_to_be_deleted() {
+    let desk = Desk::new();
+    let address = desk.create_inbox(&[]);
+    let nobody = "nobody@restante.test";
+    let ran = desk.run(["inbox", "delete", nobody]).expect(0);
+    assert_eq!(
+        (ran.out.as_str(), ran.err.trim()),
+        ("", "there was no inbox nobody@restante.test")
+    );
+    let both = desk.run(["inbox", "delete", nobody, &address, "--json"]).expect(0);
+    assert_eq!(both.json(), serde_json::json!({ "deleted": 1 }));
 }

@@ -21,6 +21,7 @@ pub(crate) use self::error::ConfigError;
 pub(crate) use self::file::FileSettings;
 pub(crate) use self::setting::{Origin, Setting};
 pub(crate) use self::smtp_server::SmtpServer;
+use self::sources::GivenKey;
 pub(crate) use self::sources::{Given, Sources};
 
 /// What a command needs to know before it begins.
@@ -31,7 +32,7 @@ pub(crate) struct Config {
     /// Its API key.
     pub(crate) api_key: ApiKey,
     /// PEM text of certificates to trust.
-    pub(crate) certificates: Option<Vec<u8>>,
+    pub(crate) certificates: Option<Given<Vec<u8>>>,
     /// Where `send` delivers, if that is known.
     pub(crate) smtp: Option<Given<SmtpServer>>,
     /// The inbox that is meant instead of the one in use.
@@ -71,10 +72,10 @@ impl Config {
         let meant = local.as_ref().filter(|local| same_server(&url.value, local.url()));
         let smtp = sources.find(Setting::Smtp).map(|text| text.parse(SmtpServer::parse));
         let strategy = sources.find(Setting::Strategy).map(|text| text.parse(strategy));
-        let certificates = sources.find(Setting::CaFile).map(|file| read(&file));
+        let certificates = sources.find(Setting::CaFile).map(certificates);
         Ok(Self {
             api_key: api_key(sources, &url, meant, local.as_ref())?,
-            certificates: certificates.transpose()?.map(|content| content.to_vec()),
+            certificates: certificates.transpose()?,
             smtp: smtp.transpose()?.or_else(|| meant.and_then(smtp_of)),
             inbox: sources.find(Setting::Inbox).map(Given::into_text),
             strategy: strategy.transpose()?.map(|given| given.value).unwrap_or_default(),
@@ -83,33 +84,57 @@ impl Config {
     }
 }
 
-/// The key of the highest source that names one, or a file with one; else that of the server of this machine, if that
-/// is the one meant.
+/// The key of the highest source that names one, or a file with one, unless that source names another server beside it;
+/// else that of the server of this machine, if that is the one meant.
 fn api_key(
     sources: &Sources,
     url: &Given<String>,
     meant: Option<&LocalServer>,
     local: Option<&LocalServer>,
 ) -> Result<ApiKey, ConfigError> {
-    if let Some((key, file)) = sources.first_pair(Setting::ApiKey, Setting::ApiKeyFile) {
-        return match (key, file) {
-            (Some(key), None) => Ok(ApiKey {
-                secret: key.value,
-                origin: key.origin,
-            }),
-            (None, Some(file)) => key_file(file),
-            (Some(key), Some(file)) => Err(ConfigError::TwoKeys {
-                one: key.origin,
-                other: file.origin,
-            }),
-            (None, None) => Err(no_key(url, local)),
-        };
-    }
-    let meant = meant.ok_or_else(|| no_key(url, local))?;
+    let given = sources.key();
+    let elsewhere = given.as_ref().and_then(|given| for_another(given, url));
+    let meant = match (given, elsewhere, meant) {
+        (Some(given), None, _) => return key_of(given, url, local),
+        // Its own key is better than that of another server.
+        (_, _, Some(meant)) => meant,
+        (_, Some(refused), None) => return Err(refused),
+        (None, None, None) => return Err(no_key(url, local)),
+    };
     Ok(ApiKey {
         secret: meant.api_key()?,
         origin: Origin::KeyFileOfLocalServer(meant.api_key_file().unwrap_or(Path::new("")).into()),
     })
+}
+
+/// The refusal of a key that stands beside the URL of another server than the one meant: it is that one's.
+fn for_another(given: &GivenKey, url: &Given<String>) -> Option<ConfigError> {
+    let its_own = given
+        .url
+        .as_ref()
+        .filter(|its_own| !same_server(&its_own.value, &url.value))?;
+    let key = given.key.as_ref().or(given.file.as_ref())?;
+    Some(ConfigError::KeyOfAnother {
+        url: url.value.clone(),
+        origin: Box::new(url.origin.clone()),
+        key: Box::new(key.origin.clone()),
+        key_url: its_own.value.clone(),
+    })
+}
+
+fn key_of(given: GivenKey, url: &Given<String>, local: Option<&LocalServer>) -> Result<ApiKey, ConfigError> {
+    match (given.key, given.file) {
+        (Some(key), None) => Ok(ApiKey {
+            secret: key.value,
+            origin: key.origin,
+        }),
+        (None, Some(file)) => key_file(file),
+        (Some(key), Some(file)) => Err(ConfigError::TwoKeys {
+            one: key.origin,
+            other: file.origin,
+        }),
+        (None, None) => Err(no_key(url, local)),
+    }
 }
 
 fn no_key(url: &Given<String>, local: Option<&LocalServer>) -> ConfigError {
@@ -136,6 +161,10 @@ fn key_file(file: Given<Zeroizing<String>>) -> Result<ApiKey, ConfigError> {
             named_by: Box::new(file.origin),
         },
     })
+}
+
+fn certificates(file: Given<Zeroizing<String>>) -> Result<Given<Vec<u8>>, ConfigError> {
+    Ok(Given::new(read(&file)?.to_vec(), file.origin))
 }
 
 /// The content of a file that a setting names.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use restante_client::{Client, Clock, IfKnown, Inbox, LocalServer, RetrySettings, Settings, SystemClock};
+use restante_client::{Client, Clock, Error, IfKnown, Inbox, LocalServer, RetrySettings, Settings, SystemClock};
 
 use crate::args::Global;
 pub(crate) use crate::config::SmtpServer;
@@ -64,7 +64,7 @@ impl Context {
         let warning = file.warning.take();
         let sources = Sources::new(global, environment, file)?;
         use_colors(sources.color()?);
-        if let Some(warning) = warning {
+        for warning in warning.into_iter().chain(environment.warnings()) {
             note(&warning);
         }
         let config = Config::resolve(&sources, LocalServer::find_with(|name| environment.variable(name)))?;
@@ -104,10 +104,10 @@ impl Context {
     pub(crate) fn address(&self, given: Option<&str>, known: Option<&ServerInboxes>) -> Result<String, Failure> {
         let wanted = given.or(self.wanted_inbox.as_deref());
         let wanted = wanted.or_else(|| known.and_then(ServerInboxes::active));
-        let wanted = wanted.map(|address| address.trim().to_owned());
-        wanted.ok_or_else(|| Failure::NoInboxInUse {
+        let no_inbox = || Failure::NoInboxInUse {
             url: self.connection.url.clone(),
-        })
+        };
+        named(wanted.ok_or_else(no_inbox)?).map(str::to_owned)
     }
 
     /// The inboxes of the server whose mail can be read from here: the plain ones, and those whose keys are here.
@@ -142,11 +142,19 @@ impl Context {
     }
 }
 
+/// An address that a person or a script names. An empty one is an unset variable of a script.
+pub(crate) fn named(address: &str) -> Result<&str, Failure> {
+    match address.trim() {
+        "" => Err(Failure::Usage("an empty address names no inbox".to_owned())),
+        address => Ok(address),
+    }
+}
+
 fn client(config: &Config, patience: Patience) -> Result<Client, Failure> {
     let Given { value: url, .. } = &config.url;
     let mut builder = Client::builder(url, config.api_key.secret.as_str()).strategy(config.strategy);
     if let Some(certificates) = &config.certificates {
-        builder = builder.ca_certificate(certificates.clone());
+        builder = builder.ca_certificate(certificates.value.clone());
     }
     if patience == Patience::Once {
         let retry = RetrySettings {
@@ -155,7 +163,21 @@ fn client(config: &Config, patience: Patience) -> Result<Client, Failure> {
         };
         builder = builder.retry(retry);
     }
-    Ok(builder.build()?)
+    builder.build().map_err(|reason| at_fault(config, reason).into())
+}
+
+/// Which setting the client refuses: without certificates it would take the rest, or with another key the URL.
+fn at_fault(config: &Config, reason: Error) -> ConfigError {
+    let is_taken = |key: &str| Client::builder(&config.url.value, key).build().is_ok();
+    let origin = match &config.certificates {
+        Some(certificates) if is_taken(&config.api_key.secret) => &certificates.origin,
+        _ if is_taken("any") => &config.api_key.origin,
+        _ => &config.url.origin,
+    };
+    ConfigError::Unusable {
+        origin: Box::new(origin.clone()),
+        reason: Box::new(reason),
+    }
 }
 
 /// `RESTANTE_DATA_DIR`, else `restante/` in the platform's data directory.

@@ -9,6 +9,11 @@ use crate::failure::Failure;
 /// # Errors
 /// None is it, or several are.
 pub(super) fn resolve<T: Copy + Display>(known: &[T], part: &str, kind: &str) -> Result<T, Failure> {
+    // Nothing is a part of everything: an unset variable of a script must not mean the only one there is.
+    if part.trim().is_empty() {
+        return Err(Failure::Usage(format!("an empty id names no {kind}")));
+    }
+    let part = &part.to_ascii_lowercase();
     let fits = |id: &T| {
         let id = id.to_string();
         let digits = id.split_once('_').map_or("", |(_, digits)| digits);

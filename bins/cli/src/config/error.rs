@@ -74,6 +74,29 @@ pub(crate) enum ConfigError {
         /// The URL of the server of this machine, which is another one.
         local: Option<String>,
     },
+    /// The key that was found stands beside the URL of another server.
+    #[error(
+        "no API key for {url} (from {origin}): the one of {key} is for {key_url}, and goes to no other server; \
+         name the key with --api-key-file, RESTANTE_API_KEY or RESTANTE_API_KEY_FILE"
+    )]
+    KeyOfAnother {
+        /// Where the server is.
+        url: String,
+        /// Who says so.
+        origin: Box<Origin>,
+        /// Who names the key.
+        key: Box<Origin>,
+        /// The server that the same source names.
+        key_url: String,
+    },
+    /// What a setting says cannot be used; the reason shows no key.
+    #[error("{origin}: {reason}")]
+    Unusable {
+        /// Which setting.
+        origin: Box<Origin>,
+        /// What the client says.
+        reason: Box<Error>,
+    },
     /// There is no directory for the user's data.
     #[error("there is no directory to keep inboxes in, because HOME is unset: set RESTANTE_DATA_DIR")]
     NoDataDirectory,

@@ -22,6 +22,16 @@ pub(crate) struct Given<T> {
 /// A text, and where it came from; it may be a secret.
 pub(crate) type GivenText = Given<Zeroizing<String>>;
 
+/// What one source says of the key.
+pub(crate) struct GivenKey {
+    /// The key.
+    pub(crate) key: Option<GivenText>,
+    /// The file that holds it.
+    pub(crate) file: Option<GivenText>,
+    /// The server that the same source names: the key is for that one.
+    pub(crate) url: Option<Given<String>>,
+}
+
 /// All that was said, the highest source first.
 pub(crate) struct Sources([BTreeMap<Setting, GivenText>; 3]);
 
@@ -77,11 +87,16 @@ impl Sources {
         self.0.iter().find_map(|source| source.get(&setting)).cloned()
     }
 
-    /// What the highest source that speaks of one or both of two settings says.
-    pub(crate) fn first_pair(&self, one: Setting, other: Setting) -> Option<(Option<GivenText>, Option<GivenText>)> {
-        let pairs = self.0.iter().map(|source| (source.get(&one), source.get(&other)));
-        let mut speaking = pairs.filter(|(one, other)| one.is_some() || other.is_some());
-        speaking.next().map(|(one, other)| (one.cloned(), other.cloned()))
+    /// What the highest source that names a key, or a file with one, says.
+    pub(crate) fn key(&self) -> Option<GivenKey> {
+        self.0.iter().find_map(|source| {
+            let (key, file) = (source.get(&Setting::ApiKey), source.get(&Setting::ApiKeyFile));
+            (key.is_some() || file.is_some()).then(|| GivenKey {
+                key: key.cloned(),
+                file: file.cloned(),
+                url: source.get(&Setting::Url).cloned().map(Given::into_text),
+            })
+        })
     }
 }
 
@@ -107,12 +122,27 @@ fn given_by_flags(flags: &Global) -> Result<BTreeMap<Setting, GivenText>, Config
         (Setting::Strategy, text(&flags.strategy)),
         (Setting::Color, text(&flags.color)),
     ];
-    collect(given.into_iter(), Origin::Flag)
+    let given = collect(given.into_iter(), Origin::Flag)?;
+    for (setting, text) in &given {
+        not_empty(*setting, &text.value)?;
+    }
+    Ok(given)
 }
 
 fn given_by_environment(environment: &Environment) -> Result<BTreeMap<Setting, GivenText>, ConfigError> {
     let given = Setting::all().map(|setting| (setting, environment.variable(setting.variable())));
     collect(given, Origin::Variable)
+}
+
+/// An empty flag is an unset variable of a script, and must not stand for something else.
+fn not_empty(setting: Setting, text: &str) -> Result<(), ConfigError> {
+    match text.trim() {
+        "" => Err(ConfigError::Malformed {
+            origin: Origin::Flag(setting),
+            expected: "a text, and not an empty one: perhaps a variable is unset".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn collect(

@@ -57,6 +57,7 @@ fn flag_url(url: &str) -> Global {
 #[test]
 fn flags_come_before_variables_before_the_file_before_the_local_server() {
     const FILE: &str = "url = \"http://file\"\napi_key = \"key-of-file\"";
+    const KEY: &str = "api_key = \"key-of-file\"";
     const VARIABLES: [(&str, &str); 2] = [
         ("RESTANTE_URL", "http://variable"),
         ("RESTANTE_API_KEY", "key-of-variable"),
@@ -73,13 +74,22 @@ fn flags_come_before_variables_before_the_file_before_the_local_server() {
         (flags, &VARIABLES[..], FILE, "http://flag", "key-of-flag"),
         (
             flag_url("http://flag"),
-            &VARIABLES,
+            &VARIABLES[1..],
             FILE,
             "http://flag",
             "key-of-variable",
         ),
         (none(), &VARIABLES, FILE, "http://variable", "key-of-variable"),
-        (none(), &VARIABLES[..1], FILE, "http://variable", "key-of-file"),
+        (none(), &VARIABLES[..1], KEY, "http://variable", "key-of-file"),
+        (flag_url("http://file/"), &[], FILE, "http://file/", "key-of-file"),
+        // Its own key is at hand, and that of the file is for another server.
+        (
+            flag_url("http://127.0.0.1:8080"),
+            &[],
+            FILE,
+            "http://127.0.0.1:8080",
+            "key-of-local",
+        ),
         (none(), &empty, FILE, "http://file", "key-of-file"),
         (none(), &VARIABLES[1..], "", "http://127.0.0.1:8080", "key-of-variable"),
         (none(), &[], "", "http://127.0.0.1:8080", "key-of-local"),
@@ -128,6 +138,41 @@ fn the_key_of_the_local_server_goes_to_no_other_one() {
         for part in [url, "--url", "RESTANTE_API_KEY", "http://127.0.0.1:8080,"] {
             assert!(text.contains(part), "{part:?} in {text:?}");
         }
+    }
+}
+
+#[test]
+fn a_key_goes_to_no_other_server_than_the_one_named_beside_it() {
+    const FILE: &str = "url = \"http://team\"\napi_key = \"S3CRET\"";
+    let machine = Machine::new();
+    let team = [("RESTANTE_URL", "http://team"), ("RESTANTE_API_KEY", "S3CRET")];
+    let url = [("RESTANTE_URL", "http://other")];
+    for (flags, variables, file, origin) in [
+        (flag_url("http://other"), &[][..], FILE, "config.toml, line 2: api_key"),
+        (Global::default(), &url, FILE, "config.toml, line 2: api_key"),
+        (flag_url("http://other"), &team, "", "RESTANTE_API_KEY is"),
+    ] {
+        let error = machine.resolve(flags, variables, file).unwrap_err();
+        assert!(matches!(error, ConfigError::KeyOfAnother { .. }), "{error}");
+        let text = error.to_string();
+        for part in ["http://other", "is for http://team", "--api-key-file", origin] {
+            assert!(text.contains(part), "{part:?} in {text:?}");
+        }
+        assert!(!text.contains("S3CRET"), "{text}");
+    }
+}
+
+#[test]
+fn an_empty_flag_is_refused() {
+    for flags in [
+        flag_url(""),
+        Global {
+            inbox: Some(" ".to_owned()),
+            ..Global::default()
+        },
+    ] {
+        let text = Machine::new().resolve(flags, &[], "").unwrap_err().to_string();
+        assert!(text.starts_with("--") && text.contains("not an empty one"), "{text}");
     }
 }
 

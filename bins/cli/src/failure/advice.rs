@@ -3,7 +3,7 @@
 use restante_client::{Error, SignatureError};
 
 use super::Failure;
-use crate::config::Origin;
+use crate::config::{ConfigError, Origin};
 use crate::context::Connection;
 
 const START: &str = "start the server with `cargo run --release --bin server`";
@@ -29,6 +29,10 @@ impl Failure {
                     limit.as_secs_f64()
                 )
             }
+            // The server's own errors are said by the server; those of a proxy name nobody.
+            Self::Client(Error::Api(answer)) if answer.status >= 500 => {
+                format!("{url} (from {url_origin}) answered: {answer}")
+            }
             Self::Client(Error::Unauthorized(answer)) => {
                 format!("{url} (from {url_origin}) does not take the API key from {key_origin}: {answer}")
             }
@@ -42,6 +46,10 @@ impl Failure {
             Self::Client(error) => of_client(error, connection),
             Self::NoInboxInUse { .. } => Some(
                 "`restante inbox create` makes one, `restante inbox use ADDRESS` takes one that is there".to_owned(),
+            ),
+            Self::Config(ConfigError::Unusable { .. }) => Some(
+                "correct it there, or name another one; flags come before variables, those before config.toml"
+                    .to_owned(),
             ),
             Self::SpoiledExport { .. } => Some("export it again where it comes from; nothing was imported".to_owned()),
             Self::SpoiledEntry { address, .. } => Some(format!(
@@ -63,8 +71,8 @@ fn of_client(error: &Error, connection: Option<&Connection>) -> Option<String> {
              or set RESTANTE_API_KEY"
         }
         Error::InboxNotFound(_) => {
-            "it was deleted or has expired: `restante inbox list` shows those that are there, `restante inbox create` \
-             makes one"
+            "it was deleted, has expired, or was made anew elsewhere: `restante inbox list` shows those that are there, \
+             `restante inbox create` makes one, `restante inbox import FILE --replace` takes in the export of a new one"
         }
         Error::EmailNotFound(_) => "`restante email list` shows those that are there",
         Error::WebhookNotFound(_) => {
@@ -81,8 +89,16 @@ fn of_client(error: &Error, connection: Option<&Connection>) -> Option<String> {
             "if the server was set up anew, create a new inbox; if it was not, do not trust this server"
         }
         Error::Stream(_) | Error::Strategy(_) => "--strategy polling works without the live stream",
+        Error::Decryption | Error::SignatureVerification(SignatureError::Invalid) => {
+            "if its inbox was made anew elsewhere, the key here is that of the old one: `restante inbox list` shows \
+             whether the server still has the old one, `restante inbox import FILE --replace` takes in an export of the \
+             new one"
+        }
         Error::Api(answer) if answer.status == 400 => "`restante server info` shows what the server allows",
         Error::Api(answer) if answer.status == 503 => "`restante server health` tells when it works again",
+        Error::Api(answer) if answer.status >= 500 => {
+            "the server or a proxy before it failed: `restante server health` asks once more, the logs of both say more"
+        }
         _ => return None,
     };
     Some(advice.to_owned())

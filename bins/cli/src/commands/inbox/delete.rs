@@ -1,7 +1,9 @@
 //! `restante inbox delete`
 
+use restante_client::InboxResource;
+
 use crate::args::inbox::DeleteArgs;
-use crate::context::Context;
+use crate::context::{Context, named};
 use crate::failure::Failure;
 use crate::output::clean;
 use crate::output::question::{Answer, ask};
@@ -17,17 +19,37 @@ pub(super) async fn run(context: &Context, meant: DeleteArgs) -> Result<(), Fail
     } else {
         meant.addresses
     };
-    for address in &addresses {
+    let addresses = addresses.iter().map(|address| named(address));
+    let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
+    // The server answers alike whether there was one or not.
+    let listed = context.client.list_inboxes().await?;
+    let mut deleted = 0;
+    for address in addresses {
+        let was_there = is_listed(&listed, address);
         context.client.delete_inbox(address).await?;
-        forget(context, address)?;
-        if !context.output.json {
-            context.output.line(&format!("{} is deleted", clean::line(address)))?;
+        let was_known = forget(context, address)?;
+        deleted += usize::from(was_there);
+        let address = clean::line(address);
+        match (was_there, was_known) {
+            _ if context.output.json => {}
+            (true, _) => context.output.line(&format!("{address} is deleted"))?,
+            (false, true) => {
+                context
+                    .output
+                    .note(&format!("{address} was gone already; it is forgotten here too"));
+            }
+            (false, false) => context.output.note(&format!("there was no inbox {address}")),
         }
     }
     if context.output.json {
-        say(context, addresses.len())?;
+        say(context, deleted)?;
     }
     Ok(())
+}
+
+fn is_listed(listed: &[InboxResource], address: &str) -> bool {
+    let mut addresses = listed.iter().map(|inbox| inbox.email_address.to_string());
+    addresses.any(|listed| listed.eq_ignore_ascii_case(address))
 }
 
 async fn all(context: &Context, confirmed: bool) -> Result<(), Failure> {
@@ -50,11 +72,11 @@ async fn all(context: &Context, confirmed: bool) -> Result<(), Failure> {
     say(context, deleted)
 }
 
-fn forget(context: &Context, address: &str) -> Result<(), Failure> {
-    context.keystore.update(|document| {
-        document.server_mut(&context.connection.url).remove(address);
-        Ok(())
-    })
+/// Whether it was known.
+fn forget(context: &Context, address: &str) -> Result<bool, Failure> {
+    context
+        .keystore
+        .update(|document| Ok(document.server_mut(&context.connection.url).remove(address)))
 }
 
 fn say(context: &Context, deleted: usize) -> Result<(), Failure> {
