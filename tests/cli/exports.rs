@@ -8,6 +8,7 @@ use restante_model::SystemClock;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
+use crate::ran::Ran;
 use crate::server::Server;
 
 #[test]
@@ -121,4 +122,16 @@ fn inboxes_of_two_servers_do_not_mix() {
         .expect(0)
         .json();
     assert_eq!(used["emailAddress"], there["emailAddress"]);
+}
+
+#[test]
+fn what_is_too_large_for_an_export_is_said_to_be_wherever_it_comes_from() {
+    let desk = Desk::new();
+    let file = desk.path("large.json");
+    fs::write(&file, " ".repeat(64 * 1024 + 1)).unwrap();
+    let from_file = desk.run(["inbox", "import", "large.json"]);
+    let _ = from_file.expect_error(&["large.json: it has more than 65536 bytes"]);
+    let mut command = desk.command(["inbox", "import", "-"]);
+    let from_input = Ran::of(command.stdin(fs::File::open(&file).unwrap()));
+    let _ = from_input.expect_error(&["the standard input: it has more than 65536 bytes"]);
 }

@@ -47,6 +47,7 @@ mod tests {
             ("abc", first),
             ("0190b", second),
             ("msg_0190a", first),
+            ("MSG_0190A", first),
             ("0abd", second),
         ] {
             assert_eq!(resolve(&known, part, "email").unwrap(), found, "{part}");
@@ -56,6 +57,8 @@ mod tests {
             ("0190", "2 emails"),
             ("8f2c", "no email"),
             ("msg_", "2 emails"),
+            ("", "an empty id"),
+            (" ", "an empty id"),
         ] {
             let error = resolve(&known, part, "email").unwrap_err().to_string();
             assert!(error.starts_with(told), "{part}: {error}");

@@ -1,10 +1,9 @@
 //! `restante inbox export` and `restante inbox import`
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use restante_client::{Error, ExportedInbox};
-use zeroize::Zeroizing;
 
 use super::expiry;
 use crate::args::inbox::{ExportArgs, ImportArgs};
@@ -14,9 +13,6 @@ use crate::failure::Failure;
 use crate::keystore::Entry;
 use crate::output::question::{Answer, ask};
 use crate::output::{clean, style};
-
-/// No export is larger.
-const LARGEST_BYTES: u32 = 64 * 1024;
 
 /// Writes an inbox with its key to a file, or to the standard output.
 pub(super) async fn export(context: &Context, wanted: ExportArgs) -> Result<(), Failure> {
@@ -110,25 +106,23 @@ fn already_there(known: &Entry) -> Failure {
 }
 
 fn read(path: &Path) -> Result<ExportedInbox, Failure> {
-    let spoiled = |path: &Path, reason| Failure::SpoiledExport {
-        path: path.to_owned(),
-        reason,
+    let (path, read) = if is_standard(path) {
+        let read = ExportedInbox::read(io::stdin().lock());
+        (Path::new("the standard input"), read)
+    } else {
+        (path, ExportedInbox::read_file(path))
     };
-    if !is_standard(path) {
-        return ExportedInbox::read_file(path).map_err(|error| match error {
-            Error::InvalidImportData(reason) => spoiled(path, reason),
-            error => error.into(),
-        });
-    }
-    let path = Path::new("the standard input");
-    // One buffer that never grows, and that is wiped: it may hold a key.
-    let mut content = Zeroizing::new(Vec::with_capacity(LARGEST_BYTES as usize + 64));
-    let read = io::stdin().lock().take(LARGEST_BYTES.into()).read_to_end(&mut content);
-    read.map_err(|source| Failure::File {
-        path: path.to_owned(),
-        source,
-    })?;
-    ExportedInbox::parse(&content).map_err(|reason| spoiled(path, reason))
+    read.map_err(|error| match error {
+        Error::InvalidImportData(reason) => Failure::SpoiledExport {
+            path: path.to_owned(),
+            reason,
+        },
+        Error::File { reason, .. } => Failure::Client(Error::File {
+            path: path.display().to_string(),
+            reason,
+        }),
+        error => error.into(),
+    })
 }
 
 fn is_standard(path: &Path) -> bool {
