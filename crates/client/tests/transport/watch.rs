@@ -177,11 +177,13 @@ async fn an_inbox_of_another_client_is_refused() {
             no_emails()
         }
     });
-    let (inbox, watch) = watch(&server, polling(&server)).await;
+    // Before anything polls, which would be given the scripted answer.
     let other = polling(&server).build().unwrap();
+    let strange = created(&server, &other).await;
+    let (inbox, watch) = watch(&server, polling(&server)).await;
     let refusals = [
         other.watch(std::slice::from_ref(&inbox), Existing::Skip).await.err(),
-        watch.add(&created(&server, &other).await).await.err(),
+        watch.add(&strange).await.err(),
     ];
     for refusal in refusals {
         assert!(
