@@ -107,10 +107,12 @@ fn what_an_smtp_server_says_is_shown_without_control_characters() {
 #[test]
 fn an_address_of_an_export_does_not_control_the_terminal() {
     let desk = Desk::new();
-    let address = desk.create_inbox(&[]);
+    let _ = desk.create_inbox(&[]);
     let mut export = desk.run(["inbox", "export", "--out", "-"]).expect(0).json();
-    let hostile = format!("{ATTACK}\nnext: {address}");
+    // One with control characters is no export; the direction of writing is not for a parser to judge.
+    let hostile = "mark\u{202e}moc.\u{2066}@restante.test".to_owned();
     export["emailAddress"] = hostile.clone().into();
+    export["inboxHash"] = "A".repeat(43).into();
     std::fs::write(desk.path("hostile.json"), export.to_string()).unwrap();
     let commands: [&[&str]; 6] = [
         &["inbox", "import", "hostile.json", "--replace"],
@@ -123,8 +125,7 @@ fn an_address_of_an_export_does_not_control_the_terminal() {
     for command in commands {
         let ran = desk.run(command);
         assert_eq!(find_hostile(&ran), None, "{command:?}: {ran:?}");
-        let forged = |line: &str| line.starts_with("next:") && line.contains(&address);
-        assert!(!ran.all().lines().any(forged), "{command:?}: {ran:?}");
+        assert!(ran.all().contains("moc."), "{command:?}: {ran:?}");
     }
 }
 
