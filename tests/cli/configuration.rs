@@ -137,3 +137,18 @@ fn a_variable_that_means_nothing_is_warned_of() {
     );
     assert!(ran.json()["inboxes"].is_array());
 }
+
+#[test]
+fn an_inbox_in_use_does_not_hide_the_one_that_is_named() {
+    let desk = Desk::new();
+    let create = |environment: &[(&str, &str)], address| {
+        let ended = desk.run_with(environment, &["inbox", "create", address]).expect(0);
+        ended.err
+    };
+    assert!(create(&[], "one@restante.test").contains("It is the inbox in use: `restante wait`"));
+    let named = [("RESTANTE_INBOX", "one@restante.test")];
+    let told = create(&named, "two@restante.test");
+    assert!(told.contains("RESTANTE_INBOX names one@restante.test."), "{told}");
+    let meant = desk.run_with(&named, &["inbox", "info", "--json"]).expect(0).json();
+    assert_eq!(meant["emailAddress"], "one@restante.test");
+}

@@ -29,7 +29,7 @@ pub(crate) struct Context {
     pub(crate) keystore: Keystore,
     /// How the server was found.
     pub(crate) connection: Connection,
-    wanted_inbox: Option<String>,
+    wanted_inbox: Option<Given<String>>,
 }
 
 /// How the server was found, for `server info` and for errors.
@@ -81,7 +81,7 @@ impl Context {
                 smtp_origin: config.smtp.as_ref().map(|smtp| smtp.origin.clone()),
             },
             smtp: config.smtp.map(|smtp| smtp.value),
-            wanted_inbox: config.inbox.map(|inbox| inbox.value),
+            wanted_inbox: config.inbox,
             client,
         })
     }
@@ -102,12 +102,26 @@ impl Context {
 
     /// The address that is meant: the given one, else that of `--inbox` or its like, else that of the one in use.
     pub(crate) fn address(&self, given: Option<&str>, known: Option<&ServerInboxes>) -> Result<String, Failure> {
-        let wanted = given.or(self.wanted_inbox.as_deref());
+        let wanted = given.or(self.wanted_inbox.as_ref().map(|inbox| inbox.value.as_str()));
         let wanted = wanted.or_else(|| known.and_then(ServerInboxes::active));
         let no_inbox = || Failure::NoInboxInUse {
             url: self.connection.url.clone(),
         };
         named(wanted.ok_or_else(no_inbox)?).map(str::to_owned)
+    }
+
+    /// Tells which inbox commands mean, now that this one is in use.
+    pub(crate) fn note_in_use(&self, address: &str) {
+        let named = self.wanted_inbox.as_ref();
+        self.output.note(
+            &match named.filter(|named| !named.value.eq_ignore_ascii_case(address)) {
+                None => "It is the inbox in use: `restante wait` waits for its mail.".to_owned(),
+                Some(other) => format!(
+                    "It is the inbox in use where none is named; {} names {}.",
+                    other.origin, other.value
+                ),
+            },
+        );
     }
 
     /// The inboxes of the server whose mail can be read from here: the plain ones, and those whose keys are here.

@@ -67,9 +67,9 @@ async fn choose(context: &Context, address: &str) -> Result<(), Failure> {
             .output
             .json(&serde_json::json!({ "emailAddress": inbox.address() }))?);
     }
-    Ok(context
-        .output
-        .line(&format!("{} is in use now", style::bold(inbox.address())))?)
+    context.output.line(&style::bold(inbox.address()))?;
+    context.note_in_use(inbox.address());
+    Ok(())
 }
 
 /// Takes an inbox into the keystore, and makes it the one in use.

@@ -84,8 +84,6 @@ fn show(context: &Context, inbox: &Inbox) -> Result<(), Failure> {
     }
     table.fact("Expires", expiry(inbox.expires_at(), context.clock.now()));
     context.output.table(&table)?;
-    context
-        .output
-        .note("It is the inbox in use: `restante wait` waits for its mail.");
+    context.note_in_use(inbox.address());
     Ok(())
 }

@@ -75,9 +75,9 @@ fn say(context: &Context, export: &ExportedInbox) -> Result<(), Failure> {
         let said = serde_json::json!({ "emailAddress": export.address(), "inboxHash": export.hash() });
         return Ok(context.output.json(&said)?);
     }
-    Ok(context
-        .output
-        .line(&format!("{} is in use now", style::bold(export.address())))?)
+    context.output.line(&style::bold(export.address()))?;
+    context.note_in_use(export.address());
+    Ok(())
 }
 
 /// Whether a known inbox may be replaced: the person at the terminal says so; without one nobody does.
