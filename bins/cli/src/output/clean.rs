@@ -25,12 +25,12 @@ pub(crate) fn block(text: &str) -> String {
     text.chars().filter(keep).collect()
 }
 
-/// As [`line`], with the styles of [`style`](super::style) left in.
+/// As [`line()`], with the styles of [`style`] left in.
 pub(crate) fn styled_line(text: &str) -> String {
     between_styles(text, line)
 }
 
-/// As [`block`], with the styles of [`style`](super::style) left in.
+/// As [`block`], with the styles of [`style`] left in.
 pub(crate) fn styled_block(text: &str) -> String {
     between_styles(text, block)
 }
