@@ -43,7 +43,10 @@ async fn follow(context: &Context, mut watch: Watch, count: Option<u32>, several
 
 /// Whether a subscription ends with this error; others are of one email or one inbox.
 fn ends(error: &Error) -> bool {
-    matches!(error, Error::Unauthorized(_) | Error::Closed | Error::Stream(_))
+    matches!(
+        error,
+        Error::Unauthorized(_) | Error::Closed | Error::Stream(_) | Error::Strategy(_)
+    )
 }
 
 /// The inboxes that are meant, each once.
