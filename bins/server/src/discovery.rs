@@ -60,7 +60,7 @@ impl DiscoveryFile {
     /// # Errors
     /// [`DiscoveryError::Occupied`], [`DiscoveryError::Write`].
     pub fn write(path: PathBuf, discovery: &Discovery) -> Result<Self, DiscoveryError> {
-        if let Some(pid) = running_owner(&path, discovery.pid) {
+        if let Some(pid) = running_owner(&path, discovery) {
             return Err(DiscoveryError::Occupied { path, pid });
         }
         let content = serde_json::to_vec(discovery).map_err(io::Error::from);
@@ -80,11 +80,13 @@ impl Drop for DiscoveryFile {
     }
 }
 
-/// The process of the file, if it runs and is not `own`: in a container every server has the same process id.
-fn running_owner(path: &Path, own: u32) -> Option<u32> {
-    let discovery: Discovery = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    let pid = discovery.pid;
-    (pid != own && is_running(pid)).then_some(pid)
+/// The process of the file, if it runs and is not this one: in a container every server has the same process id.
+///
+/// A server listens where `mine` says, so nobody else does: a process that said so and seems to run was killed, and
+/// nobody has waited for it yet.
+fn running_owner(path: &Path, mine: &Discovery) -> Option<u32> {
+    let found: Discovery = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    (found.pid != mine.pid && found.url != mine.url && is_running(found.pid)).then_some(found.pid)
 }
 
 fn is_running(pid: u32) -> bool {
@@ -185,12 +187,29 @@ mod tests {
         // The process of this test runs; the new server is said to be another one.
         let other = serde_json::to_vec(&discovery(id())).unwrap();
         fs::write(&path, &other).unwrap();
-        let error = DiscoveryFile::write(path.clone(), &discovery(gone())).unwrap_err();
+        let elsewhere = Discovery {
+            url: "http://127.0.0.1:8081".into(),
+            ..discovery(gone())
+        };
+        let error = DiscoveryFile::write(path.clone(), &elsewhere).unwrap_err();
         assert!(
             matches!(error, DiscoveryError::Occupied { pid, .. } if pid == id()),
             "{error}"
         );
         assert_eq!(fs::read(&path).unwrap(), other);
+    }
+
+    #[test]
+    fn one_killed_where_this_one_listens_is_replaced_though_its_process_seems_to_run() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("server.json");
+        fs::write(&path, serde_json::to_vec(&discovery(id())).unwrap()).unwrap();
+        let mine = discovery(gone());
+        let _file = DiscoveryFile::write(path.clone(), &mine).unwrap();
+        assert_eq!(
+            serde_json::from_slice::<Discovery>(&fs::read(&path).unwrap()).unwrap(),
+            mine
+        );
     }
 
     #[test]
