@@ -32,7 +32,7 @@ impl Environment {
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         let ours = self.0.keys().filter_map(|name| name.to_str());
         ours.filter(|name| name.starts_with(PREFIX)).filter_map(|name| {
-            let nearest = known().min_by_key(|known| distance(name, known))?;
+            let nearest = known().min_by_key(|known| strsim::levenshtein(name, known))?;
             (name != nearest).then(|| format!("warning: {name} means nothing; the nearest is {nearest}"))
         })
     }
@@ -40,21 +40,6 @@ impl Environment {
 
 fn known() -> impl Iterator<Item = &'static str> {
     Setting::all().map(Setting::variable).chain(OTHERS)
-}
-
-/// Insertions, deletions and replacements of one byte that make `from` into `to` (Levenshtein), a row at a time.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 impl FromIterator<(OsString, OsString)> for Environment {
