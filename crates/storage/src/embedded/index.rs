@@ -5,6 +5,7 @@
 
 mod fronts;
 mod health;
+mod intact;
 mod keeper;
 mod tree;
 
@@ -44,6 +45,9 @@ pub(super) enum IndexError {
     /// The tree panicked.
     #[error("the index panicked")]
     Panicked,
+    /// A list in its files is not what was written.
+    #[error("{0}")]
+    Damaged(intact::Damage),
     /// A row that another one points to is missing.
     #[error("the index lacks a row that it points to")]
     Missing,
@@ -54,7 +58,7 @@ impl IndexError {
     pub(super) fn is_damage(&self) -> bool {
         match self {
             Self::Tree(lsm_tree::Error::Io(error)) => !is_shortage(error),
-            Self::Tree(_) | Self::Panicked => true,
+            Self::Tree(_) | Self::Panicked | Self::Damaged(_) => true,
             Self::Io(_) | Self::Row(_) | Self::Missing => false,
         }
     }

@@ -16,7 +16,7 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, Config, DescriptorTable, Guard, Seq
 
 use super::super::merge::Changes;
 use super::health::Health;
-use super::{IndexError, Row};
+use super::{IndexError, Row, intact};
 
 /// Memory for blocks of files.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
@@ -76,6 +76,9 @@ impl Tree {
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_FILES))))
             .index_block_partitioning_policy(PinningPolicy::all(true))
             .filter_block_partitioning_policy(PinningPolicy::all(true));
+        if let Some(damage) = intact::damage(dir).map_err(lsm_tree::Error::Io)? {
+            return Err(IndexError::Damaged(damage));
+        }
         let tree = guarded(|| config.open())?;
         let first = tree.get_highest_seqno().map_or(1, |highest| highest + 1);
         next.fetch_max(first);
@@ -308,6 +311,40 @@ mod tests {
         drop(tree);
         let tree = Tree::open(dir.path()).unwrap();
         assert_eq!(tree.get(b"a").unwrap().as_deref(), Some(b"1".as_slice()));
+    }
+
+    /// Not one wrong bit in what says how much there is asks for memory without end.
+    #[test]
+    fn a_damaged_list_is_refused_before_room_is_made_for_it() {
+        const LISTS_BYTES: usize = 400;
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        let batch = (0..9_u8).map(|key| (vec![key], Some(Slice::from([key]))));
+        tree.apply(batch.collect()).unwrap();
+        tree.flush().unwrap();
+        drop(tree);
+        let of = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            entries.filter(|path| path.is_file()).collect::<Vec<_>>()
+        };
+        let lists = of(dir.path());
+        let tables = of(&dir.path().join("tables"));
+        assert!(lists.len() >= 2 && !tables.is_empty(), "{lists:?} {tables:?}");
+        for path in lists.iter().chain(&tables) {
+            let whole = std::fs::read(path).unwrap();
+            for at in whole.len().saturating_sub(LISTS_BYTES)..whole.len() {
+                for bit in [0, 7] {
+                    let mut wrong = whole.clone();
+                    wrong[at] ^= 1 << bit;
+                    std::fs::write(path, wrong).unwrap();
+                    let opened = Tree::open(dir.path());
+                    let is_named = path.file_name().is_some_and(|name| name == "current");
+                    assert!(opened.is_err() || !is_named, "{} {at}", path.display());
+                }
+            }
+            std::fs::write(path, whole).unwrap();
+        }
+        assert_eq!(rows(&Tree::open(dir.path()).unwrap(), vec![0]..vec![9]).len(), 9);
     }
 
     /// A batch sets all keys to one value: a reader that finds two values has seen half a batch, and one that misses
