@@ -13,8 +13,10 @@ use restante_api::{Api, HttpServer, KeyDigest};
 use restante_auth::Authenticator;
 use restante_envelope::{AtRestKey, base64url};
 use restante_inbox::{Budget, EventRules, Inboxes, Parts, SealKeys};
-use restante_ingest::{Encryption, Ingest, IngestParts, IpNet, Listener};
+use restante_ingest::{ChaosRules, Encryption, Ingest, IngestParts, IpNet, Listener};
 use restante_model::{Clock, Timestamp};
+use restante_monitor::Monitor;
+use restante_spam::SpamFilter;
 use restante_storage::embedded::leftovers;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Stamp, Store};
 use restante_tls::Protocol;
@@ -76,10 +78,12 @@ impl RunningServer {
             stop: CancellationToken::new(),
         };
         let key = KeyDigest::of(secrets.api_key.expose());
-        let (inboxes, webhooks) = server.use_cases(settings, secrets, Arc::clone(&clock)).await?;
+        let monitor = Arc::new(Monitor::new(clock.now()));
+        let (inboxes, webhooks) = server.use_cases(settings, secrets, &clock, &monitor).await?;
         let api = Api::new(
             inboxes.clone(),
             webhooks.clone(),
+            Arc::clone(&monitor),
             configs::api(settings, &inboxes, key),
             server.connections.clone(),
             server.stop.clone(),
@@ -105,6 +109,9 @@ impl RunningServer {
             limits: configs::limits(settings),
             tls: certificate.as_ref().map(|tls| tls.acceptor(Protocol::Smtp)),
             authenticator: authenticator(settings)?,
+            spam: spam_filter(settings)?,
+            chaos: settings.chaos.map(|chaos| ChaosRules { seed: chaos.seed }),
+            monitor,
             proxy_networks: settings.smtp.proxy_networks.clone(),
         });
         let ingest = Arc::new(ingest);
@@ -153,13 +160,14 @@ impl RunningServer {
         &self,
         settings: &Settings,
         secrets: Secrets,
-        clock: Arc<dyn Clock>,
+        clock: &Arc<dyn Clock>,
+        monitor: &Arc<Monitor>,
     ) -> Result<(Inboxes, Webhooks), StartError> {
         let last_sequence = self.store.last_sequence().await.map_err(StartError::StoreRead)?;
         let shared = webhooks::Shared {
             store: Arc::clone(&self.store),
             bus: Bus::starting_after(last_sequence),
-            clock,
+            clock: Arc::clone(clock),
             key: Arc::new(AtRestKey::new(secrets.event_key.expose().clone())),
         };
         let inboxes = Inboxes::new(Parts {
@@ -176,6 +184,7 @@ impl RunningServer {
                 key: Arc::clone(&shared.key),
                 max_body_bytes: settings.webhooks.max_body_bytes,
             }),
+            monitor: Arc::clone(monitor),
         });
         Ok((inboxes, webhooks::compose(settings, shared).await?))
     }
@@ -237,6 +246,11 @@ fn authenticator(settings: &Settings) -> Result<Option<Authenticator>, StartErro
     let settings = settings.email_auth.clone();
     let authenticator = settings.map(Authenticator::new).transpose();
     authenticator.map_err(StartError::Resolver)
+}
+
+fn spam_filter(settings: &Settings) -> Result<Option<SpamFilter>, StartError> {
+    let filter = settings.spam.clone().map(SpamFilter::new).transpose();
+    filter.map_err(StartError::SpamFilter)
 }
 
 /// Files may be on a disk that does not answer: nothing else waits for it.

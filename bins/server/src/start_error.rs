@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use restante_auth::ResolverError;
+use restante_spam::SpamError;
 use restante_storage::{OpenError, ReadError};
 use restante_tls::{AuthorityError, CertificateError};
 use restante_webhook::SenderError;
@@ -54,6 +55,9 @@ pub enum StartError {
     /// Email authentication has no DNS server to ask.
     #[error(transparent)]
     Resolver(ResolverError),
+    /// The spam filter cannot be asked.
+    #[error(transparent)]
+    SpamFilter(SpamError),
     /// Nothing can be sent to webhooks.
     #[error(transparent)]
     Webhooks(SenderError),
@@ -82,6 +86,7 @@ impl StartError {
             | Self::Certificate(_)
             | Self::Authority(_)
             | Self::Resolver(_)
+            | Self::SpamFilter(_)
             | Self::Webhooks(_)
             | Self::Store(_)
             | Self::StoreRead(_)

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use restante_envelope::base64url;
-use restante_inbox::{ClientKey, CreateRequest, EncryptionChoice};
+use restante_inbox::{ClientKey, CreateRequest, EncryptionChoice, TtlWish};
 use restante_model::Inbox;
 use restante_wire::{DeletedCount, InboxList, InboxResource, SyncResource};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateReq
         Some(Value::String(text)) => ClientKey::Text(text),
         Some(_) => ClientKey::NotText,
     };
-    let ttl_secs = fields.whole_number("ttl");
+    let ttl = fields.whole_number("ttl").map_or(TtlWish::Absent, TtlWish::Secs);
     let address = fields.text("emailAddress");
     let encryption = match fields.text("encryption").as_deref() {
         None => None,
@@ -55,7 +55,10 @@ fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateReq
     let idempotency = idempotency(headers, &sent)?;
     Ok(CreateRequest {
         address,
-        ttl_secs,
+        ttl,
+        spam_analysis: None,
+        persistent: None,
+        chaos: None,
         encryption,
         client_key,
         email_auth,
@@ -138,10 +141,13 @@ pub(crate) async fn find(api: &Api, address: &str) -> Result<Arc<Inbox>, ApiErro
 fn resource(inbox: &Inbox) -> InboxResource {
     InboxResource {
         email_address: inbox.address.clone(),
-        expires_at: inbox.expires_at,
+        expires_at: inbox.ends_at(),
         inbox_hash: inbox.hash,
         encrypted: inbox.mode.is_encrypted(),
         email_auth: inbox.email_auth,
+        spam_analysis: inbox.spam_analysis,
+        persistent: inbox.persistent,
+        chaos: None,
         server_sig_pk: None,
     }
 }

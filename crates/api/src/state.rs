@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use restante_inbox::Inboxes;
+use restante_monitor::Monitor;
 use restante_webhook::Webhooks;
 use restante_wire::ServerInfo;
 use tokio::sync::Semaphore;
@@ -31,6 +32,10 @@ pub struct ApiSettings {
     pub key: KeyDigest,
     /// Whether `DELETE /api/inboxes` is allowed.
     pub allow_clear_all: bool,
+    /// Whether the stream of the console is served.
+    pub serves_console: bool,
+    /// Whether `POST /api/test/emails` is served.
+    pub serves_test_emails: bool,
     /// Whether the Host header must name this machine: so on the loopback default, against DNS rebinding.
     pub local_hosts_only: bool,
     /// Requests of one address in a window; `None` is no limit.
@@ -50,6 +55,8 @@ pub struct ApiSettings {
 pub struct Api {
     pub(crate) inboxes: Inboxes,
     pub(crate) webhooks: Webhooks,
+    /// Counts, and tells those who watch the console.
+    pub(crate) monitor: Arc<Monitor>,
     pub(crate) settings: ApiSettings,
     pub(crate) budget: Budget,
     pub(crate) failed_keys: Throttle,
@@ -72,6 +79,7 @@ impl Api {
     pub fn new(
         inboxes: Inboxes,
         webhooks: Webhooks,
+        monitor: Arc<Monitor>,
         settings: ApiSettings,
         tasks: TaskTracker,
         stop: CancellationToken,
@@ -79,6 +87,7 @@ impl Api {
         Arc::new(Self {
             inboxes,
             webhooks,
+            monitor,
             budget: Budget::new(settings.max_inflight_bytes),
             failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
             places: Arc::new(Semaphore::new(settings.max_connections)),

@@ -73,6 +73,7 @@ fn not_confirmed(ip: IpAddr, names: &[DomainName]) -> String {
 
 fn result(verdict: Verdict, ip: IpAddr, name: Option<&DomainName>, details: String) -> ReverseDnsResult {
     ReverseDnsResult {
+        verified: None,
         result: verdict,
         ip: Some(ip.to_string()),
         hostname: name.map(ToString::to_string),

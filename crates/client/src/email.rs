@@ -29,7 +29,7 @@ pub struct EmailSummary {
 /// An email with its content.
 ///
 /// Serialised as the record of the interface with its metadata and its content opened. `Debug` shows ids only.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Serialize)]
 pub struct Email {
     /// What a list shows of it.
     #[serde(flatten)]

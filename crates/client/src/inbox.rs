@@ -63,7 +63,7 @@ impl InboxFacts {
         Self {
             address: resource.email_address.to_string(),
             hash: resource.inbox_hash,
-            expires_at: resource.expires_at,
+            expires_at: resource.expires_at.unwrap_or(Timestamp::MAX),
             email_auth: Some(resource.email_auth),
         }
     }

@@ -5,7 +5,9 @@ use restante_envelope::WireProfile;
 use restante_envelope::digest::sha256;
 use restante_message::{Attachment, ParsedMessage, Summary};
 use restante_model::content::{Headers, To};
-use restante_model::{AttachmentData, AuthResults, Base64, EmailId, Metadata, ParsedContent, SessionFacts};
+use restante_model::{
+    AttachmentData, AuthResults, Base64, EmailId, Metadata, ParsedContent, SessionFacts, SpamAnalysis,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -37,8 +39,8 @@ pub fn metadata(profile: WireProfile, id: EmailId, summary: &Summary, facts: &Se
     }
 }
 
-/// The content of an email: what the message holds and what authentication said of it.
-pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults) -> ParsedContent {
+/// The content of an email: what the message holds and what the checks said of it.
+pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults, spam_analysis: SpamAnalysis) -> ParsedContent {
     ParsedContent {
         text: message.text,
         html: message.html,
@@ -46,6 +48,7 @@ pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults) -> Pars
         attachments: message.attachments.into_iter().map(attachment_data).collect(),
         links: message.links,
         auth_results,
+        spam_analysis,
         metadata: BTreeMap::new(),
         subject: message.subject,
         from: message.from,

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use restante_envelope::{EncapsulationKey, KeyError, WireProfile, digest};
 use restante_model::address::ADDRESS_MAX;
-use restante_model::{AddressError, Domain, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Ttl};
+use restante_model::{AddressError, ChaosConfig, Domain, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Ttl};
 use restante_storage::{Created, Idempotency, NewInbox, Unavailable};
 use std::sync::Arc;
 
-use crate::{EncryptionChoice, EncryptionPolicy, Inboxes};
+use crate::{ChoicePolicy, EncryptionChoice, Inboxes};
 
 /// How often a generated alias that is taken is drawn again.
 const ALIAS_DRAWS: usize = 10;
@@ -18,16 +18,34 @@ const ALIAS_DRAWS: usize = 10;
 pub struct CreateRequest {
     /// An address, a domain, or nothing for an alias at the default domain.
     pub address: Option<String>,
-    /// Seconds to live.
-    pub ttl_secs: Option<u64>,
+    /// How long it is to live.
+    pub ttl: TtlWish,
     /// Plain or encrypted.
     pub encryption: Option<EncryptionChoice>,
     /// The client's encapsulation key; ignored by plain inboxes, whatever it holds.
     pub client_key: ClientKey,
     /// Whether mail is checked for SPF, DKIM, DMARC and reverse DNS.
     pub email_auth: Option<bool>,
+    /// Whether a spam filter is asked about its mail.
+    pub spam_analysis: Option<bool>,
+    /// Whether it is to be persistent (`true`) or ephemeral.
+    pub persistent: Option<bool>,
+    /// What is to be done to its mail; ignored where inboxes may not ask for faults.
+    pub chaos: Option<ChaosConfig>,
     /// Set when the client may repeat the request.
     pub idempotency: Option<Idempotency>,
+}
+
+/// The `ttl` of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TtlWish {
+    /// None was sent.
+    #[default]
+    Absent,
+    /// `null`: in the `vaultsandbox` profile an inbox that asks to be persistent never ends (decisions, section 1).
+    Null,
+    /// Seconds.
+    Secs(u64),
 }
 
 /// The `clientKemPk` of a request: only an encrypted inbox looks at it.
@@ -71,7 +89,7 @@ pub enum FieldError {
     Key(KeyError),
     /// The policy leaves no choice.
     #[error("encryption cannot be chosen: the server's encryption policy is '{0}'")]
-    Encryption(EncryptionPolicy),
+    Encryption(ChoicePolicy),
 }
 
 /// Why no inbox was created.
@@ -150,7 +168,10 @@ impl Inboxes {
 
     fn ttl(&self, request: &CreateRequest) -> Result<Ttl, FieldError> {
         let max = self.policy().max_ttl_secs;
-        let secs = request.ttl_secs.unwrap_or(u64::from(self.policy().default_ttl_secs));
+        let secs = match request.ttl {
+            TtlWish::Secs(secs) => secs,
+            TtlWish::Absent | TtlWish::Null => u64::from(self.policy().default_ttl_secs),
+        };
         Ttl::from_secs(secs, max).ok_or(FieldError::Ttl { max })
     }
 
@@ -178,10 +199,15 @@ impl Inboxes {
 
     fn mode(&self, request: &CreateRequest) -> Result<InboxMode, FieldError> {
         let policy = self.policy().encryption;
+        let default = if policy.is_default() {
+            EncryptionChoice::Encrypted
+        } else {
+            EncryptionChoice::Plain
+        };
         let choice = match request.encryption {
-            Some(wish) if wish == policy.default_choice() || policy.allows_choice() => wish,
+            Some(wish) if wish == default || policy.allows_choice() => wish,
             Some(_) if self.policy().profile == WireProfile::Service => return Err(FieldError::Encryption(policy)),
-            _ => policy.default_choice(),
+            _ => default,
         };
         match (choice, &request.client_key) {
             (EncryptionChoice::Plain, _) => Ok(InboxMode::Plain),
@@ -213,6 +239,9 @@ impl Inboxes {
             hash,
             mode: mode.clone(),
             email_auth: email_auth && self.policy().email_auth_available,
+            spam_analysis: false,
+            persistent: false,
+            chaos: None,
             created_at: now,
             expires_at: now.after(ttl.duration()),
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use restante_model::{AuthResults, EmailId, Inbox, SessionFacts};
+use restante_model::{AuthResults, EmailId, Inbox, SessionFacts, SpamAnalysis};
 use restante_storage::{AcceptError, Arrival, Bus, NewEmail, Topic};
 
 use crate::Inboxes;
@@ -32,6 +32,8 @@ pub struct Recipient {
     pub forward_path: String,
     /// The authentication results that this inbox sees.
     pub auth: AuthResults,
+    /// The spam analysis that this inbox sees.
+    pub spam: SpamAnalysis,
 }
 
 /// Why a message was not stored. Nothing of it is, unless the store cannot tell.

@@ -9,6 +9,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use restante_envelope::{SigningKey, VerifyingKey};
 use restante_model::{Clock, EmailId, Timestamp};
+use restante_monitor::Monitor;
 use restante_storage::{Bus, Store};
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
@@ -59,6 +60,8 @@ pub struct Parts {
     pub sealing: Budget,
     /// How arrivals are told to webhooks; `None` if they are told nothing.
     pub events: Option<EventRules>,
+    /// Counts, and tells those who watch the console.
+    pub monitor: Arc<Monitor>,
 }
 
 pub(crate) struct Shared {
@@ -69,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) keys: SealKeys,
     pub(crate) sealing: Budget,
     pub(crate) events: Option<EventRules>,
+    pub(crate) monitor: Arc<Monitor>,
     pub(crate) lanes: Lanes,
     pub(crate) parser: Guarded,
     pub(crate) parsed: Cache<EmailId, Bytes, ByBytes>,
@@ -113,6 +117,7 @@ impl Inboxes {
             keys,
             sealing,
             events,
+            monitor,
         } = parts;
         let parsed = Cache::with_weighter(PARSED_CACHE_ITEMS, PARSED_CACHE_BYTES, ByBytes);
         let expiry_changed = Notify::new();
@@ -125,6 +130,7 @@ impl Inboxes {
                 keys,
                 sealing,
                 events,
+                monitor,
                 lanes: Lanes::new(),
                 parser: Guarded::new(parser),
                 parsed,

@@ -30,11 +30,11 @@ pub mod watch;
 
 pub use arrival_event::EventRules;
 pub use budget::{Budget, Reservation};
-pub use create::{ClientKey, CreateError, CreateRequest, FieldError};
+pub use create::{ClientKey, CreateError, CreateRequest, FieldError, TtlWish};
 pub use deposit::{Announcement, Deposit, DepositError, Recipient};
 pub use inboxes::{Inboxes, Parts, SealKeys};
 pub use parser::Parser;
-pub use policy::{EncryptionChoice, EncryptionPolicy, InboxPolicy};
+pub use policy::{ChoicePolicy, EncryptionChoice, InboxPolicy};
 pub use prepare::Prepared;
 pub use read::{EmailList, ListRequest, ReadError, RecipientError};
 pub use restante_storage::Idempotency;

@@ -3,7 +3,7 @@
 //! | Part | Plain inbox | Encrypted inbox |
 //! |---|---|---|
 //! | `Metadata` | JSON | sealed JSON ‖ MAC (32) |
-//! | `Facts` | JSON of session facts and authentication results | – |
+//! | `Facts` | JSON of session facts, authentication results and spam analysis | – |
 //! | `Raw` | the message as received | sealed base64 text of the message ‖ MAC (32) |
 //! | `Parsed` | – (made from `Raw` when read) | sealed JSON ‖ MAC (32) |
 //! | `MetadataSignature`, `ParsedSignature`, `RawSignature` | – | signature (3309), made when first read |
@@ -11,7 +11,7 @@
 use bytes::Bytes;
 use restante_envelope::digest::{ct_eq, hmac_sha256, sha256};
 use restante_envelope::{PayloadPart, Sealed, Signature};
-use restante_model::{AuthResults, EmailId, SessionFacts};
+use restante_model::{AuthResults, EmailId, SessionFacts, SpamAnalysis};
 use serde::{Deserialize, Serialize};
 
 const MAC_BYTES: usize = 32;
@@ -21,6 +21,9 @@ const MAC_BYTES: usize = 32;
 pub(crate) struct Facts {
     pub(crate) session: SessionFacts,
     pub(crate) auth: AuthResults,
+    /// Absent in what earlier versions stored.
+    #[serde(default)]
+    pub(crate) spam: SpamAnalysis,
 }
 
 /// The stored bytes are not what this server wrote.

@@ -6,16 +6,18 @@ use std::str::FromStr;
 use restante_model::{Domain, WireProfile};
 use restante_storage::Retention;
 
-/// Whether inboxes are encrypted, and whether a client may choose (interface, "Encryption policy semantics").
+/// Whether inboxes have a quality, and whether a client may choose (interface, "Encryption policy semantics").
+///
+/// There are two such qualities: being encrypted, and being persistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EncryptionPolicy {
-    /// Encrypted, no choice.
+pub enum ChoicePolicy {
+    /// All have it, no choice.
     Always,
-    /// Encrypted unless the client asks for plain.
+    /// Those whose clients do not choose have it.
     Enabled,
-    /// Plain unless the client asks for encrypted.
+    /// Those whose clients ask for it have it.
     Disabled,
-    /// Plain, no choice.
+    /// None has it, no choice.
     Never,
 }
 
@@ -28,16 +30,13 @@ pub enum EncryptionChoice {
     Plain,
 }
 
-impl EncryptionPolicy {
-    /// The mode of an inbox whose client does not choose.
-    pub fn default_choice(self) -> EncryptionChoice {
-        match self {
-            Self::Always | Self::Enabled => EncryptionChoice::Encrypted,
-            Self::Disabled | Self::Never => EncryptionChoice::Plain,
-        }
+impl ChoicePolicy {
+    /// Whether an inbox has it whose client does not choose.
+    pub fn is_default(self) -> bool {
+        matches!(self, Self::Always | Self::Enabled)
     }
 
-    /// Whether a client may ask for the other mode.
+    /// Whether a client may choose.
     pub fn allows_choice(self) -> bool {
         matches!(self, Self::Enabled | Self::Disabled)
     }
@@ -53,7 +52,7 @@ impl EncryptionPolicy {
     }
 }
 
-impl fmt::Display for EncryptionPolicy {
+impl fmt::Display for ChoicePolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -64,7 +63,7 @@ impl fmt::Display for EncryptionPolicy {
 #[error("expected always, enabled, disabled or never")]
 pub struct PolicyNameError;
 
-impl FromStr for EncryptionPolicy {
+impl FromStr for ChoicePolicy {
     type Err = PolicyNameError;
 
     fn from_str(text: &str) -> Result<Self, PolicyNameError> {
@@ -81,7 +80,9 @@ pub struct InboxPolicy {
     /// Which profile of the wire is spoken.
     pub profile: WireProfile,
     /// Plain, encrypted, or the client's choice.
-    pub encryption: EncryptionPolicy,
+    pub encryption: ChoicePolicy,
+    /// Whether inboxes are said to be persistent.
+    pub persistence: ChoicePolicy,
     /// Where inboxes may be; never empty, the first is the default.
     pub allowed_domains: Vec<Domain>,
     /// Time to live of an inbox that does not ask for one, in seconds.
@@ -94,6 +95,12 @@ pub struct InboxPolicy {
     pub email_auth_available: bool,
     /// Whether it is on for an inbox that does not say.
     pub email_auth_default: bool,
+    /// Whether a spam filter can be asked at all.
+    pub spam_analysis_available: bool,
+    /// Whether it is asked for an inbox that does not say.
+    pub spam_analysis_default: bool,
+    /// Whether inboxes may ask for faults.
+    pub chaos_available: bool,
     /// The name of this server in trace headers.
     pub hostname: String,
     /// How much mail is kept.
@@ -118,18 +125,17 @@ mod tests {
 
     #[test]
     fn the_table_of_the_interface() {
-        use EncryptionChoice::{Encrypted, Plain};
         for (name, choice, free) in [
-            ("always", Encrypted, false),
-            ("enabled", Encrypted, true),
-            ("disabled", Plain, true),
-            ("never", Plain, false),
+            ("always", true, false),
+            ("enabled", true, true),
+            ("disabled", false, true),
+            ("never", false, false),
         ] {
-            let policy: EncryptionPolicy = name.parse().unwrap();
-            assert_eq!(policy.default_choice(), choice, "{name}");
+            let policy: ChoicePolicy = name.parse().unwrap();
+            assert_eq!(policy.is_default(), choice, "{name}");
             assert_eq!(policy.allows_choice(), free, "{name}");
             assert_eq!(policy.to_string(), name);
         }
-        assert_eq!("Always".parse::<EncryptionPolicy>(), Err(PolicyNameError));
+        assert_eq!("Always".parse::<ChoicePolicy>(), Err(PolicyNameError));
     }
 }

@@ -108,7 +108,13 @@ impl Inboxes {
         let facts = Facts::from_bytes(required(email, Part::Facts)?).map_err(damaged(email.id))?;
         let raw = required(email, Part::Raw)?.clone();
         let (inboxes, raw_bytes) = (self.clone(), raw.len());
-        let make = move || content::json(&content::parsed_content(inboxes.shared.parser.parse(&raw), facts.auth));
+        let make = move || {
+            content::json(&content::parsed_content(
+                inboxes.shared.parser.parse(&raw),
+                facts.auth,
+                facts.spam,
+            ))
+        };
         let parsed = self.off_thread(raw_bytes, make).await?;
         self.shared.parsed.insert(email.id, parsed.clone());
         Ok(parsed)

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use restante_inbox::{Announcement, Deposit, Recipient};
-use restante_model::{AuthResults, ForwardPath, SessionFacts};
+use restante_model::{AuthResults, ForwardPath, SessionFacts, SpamAnalysis};
 use restante_smtp::{Reply, Transaction};
 
 use crate::ingest::Ingest;
@@ -42,6 +42,7 @@ impl Ingest {
                 inbox,
                 forward_path: path.to_string(),
                 auth: AuthResults::skipped(),
+                spam: SpamAnalysis::default(),
             });
         }
         Ok(recipients)

@@ -7,10 +7,13 @@ use ipnet::IpNet;
 use restante_auth::Authenticator;
 use restante_inbox::{Budget, Inboxes};
 use restante_model::Clock;
+use restante_monitor::Monitor;
 use restante_smtp::{SessionConfig, StartTls};
+use restante_spam::SpamFilter;
 use restante_tls::Acceptor;
 use tokio::sync::Semaphore;
 
+use crate::chaos::ChaosRules;
 use crate::limits::{Connections, IngestLimits};
 use crate::rate::MailCounts;
 
@@ -29,6 +32,12 @@ pub struct IngestParts {
     pub tls: Option<Acceptor>,
     /// Checks mail for inboxes that ask for it; without it every result is `skipped`.
     pub authenticator: Option<Authenticator>,
+    /// Asked about mail for inboxes that want it; without it every analysis is skipped.
+    pub spam: Option<SpamFilter>,
+    /// Whether inboxes may ask for faults, and what decides them.
+    pub chaos: Option<ChaosRules>,
+    /// Counts, and tells those who watch the console.
+    pub monitor: Arc<Monitor>,
     /// Networks whose clients must begin with a PROXY protocol v2 header, which is believed.
     pub proxy_networks: Vec<IpNet>,
 }
@@ -47,6 +56,9 @@ pub struct Ingest {
     pub(crate) counts: MailCounts,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) authenticator: Option<Authenticator>,
+    pub(crate) spam: Option<SpamFilter>,
+    pub(crate) chaos: Option<ChaosRules>,
+    pub(crate) monitor: Arc<Monitor>,
     proxy_networks: Vec<IpNet>,
 }
 
@@ -71,6 +83,9 @@ impl Ingest {
             connections: Connections::default(),
             tls: parts.tls,
             authenticator: parts.authenticator,
+            spam: parts.spam,
+            chaos: parts.chaos,
+            monitor: parts.monitor,
             proxy_networks: parts.proxy_networks,
         }
     }

@@ -9,6 +9,7 @@
 
 mod accept;
 mod authenticate;
+pub mod chaos;
 pub mod connection;
 mod handshake;
 pub mod ingest;
@@ -18,6 +19,7 @@ mod proxy;
 mod rate;
 mod reply;
 
+pub use chaos::ChaosRules;
 pub use ingest::{Ingest, IngestParts};
 /// A network of addresses.
 pub use ipnet::IpNet;

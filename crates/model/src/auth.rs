@@ -42,6 +42,7 @@ impl AuthResults {
             },
             reverse_dns: ReverseDnsResult {
                 result: Verdict::Skipped,
+                verified: None,
                 ip: None,
                 hostname: None,
                 details: None,
@@ -145,6 +146,9 @@ pub struct DmarcResult {
 pub struct ReverseDnsResult {
     /// The verdict.
     pub result: Verdict,
+    /// Whether it passed; shown in the `vaultsandbox` profile only (decisions, section 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
     /// The client's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,

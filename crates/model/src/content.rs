@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{AuthResults, EmailId, Timestamp};
+use crate::{AuthResults, EmailId, SpamAnalysis, Timestamp};
 
 /// What a list shows of an email.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub enum To {
 }
 
 /// The content of an email. `text` and `html` may be `null`; other fields that do not apply are absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParsedContent {
     /// The plain body, or one made from the HTML body; lines end in LF.
@@ -57,6 +57,9 @@ pub struct ParsedContent {
     pub links: Vec<String>,
     /// Results of email authentication.
     pub auth_results: AuthResults,
+    /// What a spam filter said; of mail stored by earlier versions nothing is known.
+    #[serde(default)]
+    pub spam_analysis: SpamAnalysis,
     /// Reserved for extensions: an empty object.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,

@@ -1,10 +1,11 @@
 //! Inboxes: an address that takes mail for a limited time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use restante_envelope::EncapsulationKey;
 
-use crate::{InboxAddress, InboxHash, InboxKey, Timestamp};
+use crate::{ChaosConfig, InboxAddress, InboxHash, InboxKey, Timestamp};
 
 /// How the content of an inbox is kept and handed out.
 #[derive(Debug, Clone)]
@@ -38,13 +39,27 @@ pub struct Inbox {
     pub mode: InboxMode,
     /// Whether SPF, DKIM, DMARC and reverse DNS are checked for its mail.
     pub email_auth: bool,
+    /// Whether a spam filter is asked about its mail.
+    pub spam_analysis: bool,
+    /// Whether it is to outlive restarts. All inboxes do; clients see what was asked for.
+    pub persistent: bool,
     /// When it was created.
     pub created_at: Timestamp,
-    /// From this moment on it is gone.
+    /// From this moment on it is gone; [`Inbox::NEVER`] if that never comes.
     pub expires_at: Timestamp,
+    /// What is done to its mail, if anything was asked for.
+    pub chaos: Option<Arc<ChaosConfig>>,
 }
 
 impl Inbox {
+    /// When an inbox ends that does not end by itself.
+    pub const NEVER: Timestamp = Timestamp::MAX;
+
+    /// When it ends by itself, if it does.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        Some(self.expires_at).filter(|end| *end != Self::NEVER)
+    }
+
     /// Whether the inbox is gone at `now`: from exactly `expires_at` on.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.expires_at

@@ -12,21 +12,24 @@
 //! assert_eq!(address.domain(), &Domain::parse("restante.test").unwrap());
 //! ```
 //!
-//! Modules, in reading order: [`clock`], [`address`], [`id`], [`inbox`], [`email`], [`auth`], [`content`], [`event`],
-//! [`webhook`].
+//! Modules, in reading order: [`clock`], [`address`], [`id`], [`inbox`], [`chaos`], [`email`], [`auth`], [`spam`],
+//! [`content`], [`event`], [`webhook`].
 
 pub mod address;
 pub mod auth;
+pub mod chaos;
 pub mod clock;
 pub mod content;
 pub mod email;
 pub mod event;
 pub mod id;
 pub mod inbox;
+pub mod spam;
 pub mod webhook;
 
 pub use address::{AddressError, Domain, ForwardPath, InboxAddress, ReversePath};
 pub use auth::AuthResults;
+pub use chaos::ChaosConfig;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use content::{AttachmentData, Base64, Metadata, ParsedContent};
 pub use email::{SessionFacts, TlsFacts};
@@ -34,3 +37,4 @@ pub use event::{ArrivalEvent, EventType, RemovalReason};
 pub use id::{DeliveryId, EmailId, EventId, InboxHash, InboxKey, WebhookId};
 pub use inbox::{Inbox, InboxMode, Ttl};
 pub use restante_envelope::WireProfile;
+pub use spam::SpamAnalysis;

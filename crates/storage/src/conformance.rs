@@ -60,6 +60,9 @@ pub fn plain_inbox(local: &str, ttl_ms: u64) -> Inbox {
         address,
         mode: InboxMode::Plain,
         email_auth: true,
+        spam_analysis: false,
+        persistent: false,
+        chaos: None,
         created_at: START,
         expires_at: after_ms(ttl_ms),
     }

@@ -77,7 +77,7 @@ use std::thread::JoinHandle;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
+use restante_model::{ChaosConfig, EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 
 pub use judge::Accepted;
@@ -88,7 +88,7 @@ pub use verify::{Finding, Problem, Progress, Verified};
 
 use crate::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, InboxPage, ListPage, NewEmail, NewInbox, Part,
-    ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, Unavailable, Usage,
+    ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, ThrownAway, Unavailable, Usage,
 };
 use commit::{Committer, Message, Submitted};
 use compact::Compaction;
@@ -233,6 +233,19 @@ impl Store for Embedded {
             .await
     }
 
+    async fn set_chaos(
+        &self,
+        _inbox: InboxKey,
+        _chaos: Option<Arc<ChaosConfig>>,
+        _now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        Err(Unavailable)
+    }
+
+    async fn tell(&self, _arrivals: Vec<ThrownAway>, _now: Timestamp) -> Result<(), Unavailable> {
+        Err(Unavailable)
+    }
+
     async fn accept(
         &self,
         emails: Vec<NewEmail>,
@@ -370,6 +383,10 @@ impl Store for Embedded {
         self.shared.oldest_email()
     }
 
+    async fn newest_email(&self) -> Result<Option<Timestamp>, ReadError> {
+        self.shared.oldest_email()
+    }
+
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {
         self.shared.next_expiry()
     }
@@ -379,6 +396,7 @@ impl Store for Embedded {
         Ok(Usage {
             inboxes: meta.inboxes,
             emails: meta.emails,
+            evicted: 0,
             live_bytes: meta.live_bytes,
             mail_bytes: meta.mail_bytes,
         })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::WebhookStore;
 use async_trait::async_trait;
 use bytes::Bytes;
-use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
+use restante_model::{ChaosConfig, EmailId, Inbox, InboxAddress, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// Keeps inboxes and their mail, and what webhooks are to be told of it.
 ///
@@ -37,6 +37,21 @@ pub trait Store: WebhookStore {
 
     /// Up to `limit` live inboxes in the order of their hashes, those after `after`.
     async fn inboxes(&self, after: Option<InboxHash>, limit: usize, now: Timestamp) -> Result<InboxPage, ReadError>;
+
+    /// Sets what is done to the mail of a live inbox; `None` is nothing. `false` if there is no such inbox.
+    async fn set_chaos(
+        &self,
+        inbox: InboxKey,
+        chaos: Option<Arc<ChaosConfig>>,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Raises the events of mail that is not stored, for the webhooks that want to hear of arrivals: they hear
+    /// `email.received` and nothing more. All of them or none.
+    ///
+    /// One whose inbox is gone, or that no enabled webhook wants, is passed over; so is a repetition.
+    /// The order of events is that of the calls, together with those of [`Store::accept`].
+    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), Unavailable>;
 
     /// Stores all emails of a transaction, one for each recipient inbox, in one step.
     ///
@@ -140,7 +155,10 @@ pub trait Store: WebhookStore {
     /// When the oldest email of a live inbox arrived: with [`Retention::max_age`] it is the next to go.
     async fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError>;
 
-    /// When the next live inbox expires.
+    /// When the newest email of a live inbox arrived.
+    async fn newest_email(&self) -> Result<Option<Timestamp>, ReadError>;
+
+    /// When the next live inbox expires; none that never does.
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError>;
 
     /// What the store holds.
@@ -215,6 +233,17 @@ pub struct NewEmail {
     pub parts: Vec<(Part, Bytes)>,
     /// The sealed event for webhooks: kept, in the same step, if some enabled webhook wants to hear of arrivals.
     pub event: Option<Bytes>,
+}
+
+/// Mail that came for an inbox and is thrown away.
+#[derive(Debug, Clone)]
+pub struct ThrownAway {
+    /// The inbox.
+    pub inbox: InboxKey,
+    /// The id that the email would have had.
+    pub id: EmailId,
+    /// The sealed event.
+    pub event: Bytes,
 }
 
 /// What a store keeps at most; beyond it the oldest emails go, with the reason `eviction`.
@@ -409,4 +438,6 @@ pub struct Usage {
     pub live_bytes: u64,
     /// Of these, what emails take.
     pub mail_bytes: u64,
+    /// Emails that went for other mail, or for their age, since the store was opened.
+    pub evicted: u64,
 }

@@ -210,6 +210,9 @@ async fn create(store: &Embedded, local: &str) -> Inbox {
         address,
         mode: InboxMode::Plain,
         email_auth: false,
+        spam_analysis: false,
+        persistent: false,
+        chaos: None,
         created_at: NOW,
         expires_at: Timestamp::MAX,
     };

@@ -1,6 +1,6 @@
 //! Inboxes.
 
-use restante_model::{InboxAddress, InboxHash, Timestamp};
+use restante_model::{ChaosConfig, InboxAddress, InboxHash, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// An inbox.
@@ -9,17 +9,26 @@ use serde::{Deserialize, Serialize};
 pub struct InboxResource {
     /// Where it takes mail.
     pub email_address: InboxAddress,
-    /// When it ends.
-    pub expires_at: Timestamp,
+    /// When it ends; `null` if it does not by itself.
+    pub expires_at: Option<Timestamp>,
     /// Its name in streams and records.
     pub inbox_hash: InboxHash,
     /// Whether its mail is sealed.
     pub encrypted: bool,
     /// Whether its mail is checked for SPF, DKIM, DMARC and reverse DNS.
     pub email_auth: bool,
+    /// Whether a spam filter is asked about its mail.
+    #[serde(default)]
+    pub spam_analysis: bool,
+    /// Whether it is persistent: what was asked for, within the server's policy.
+    #[serde(default)]
+    pub persistent: bool,
     /// base64url key to pin; only in the answer to the creation of an encrypted inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_sig_pk: Option<String>,
+    /// What is done to its mail; only in the answer to a creation that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chaos: Option<ChaosConfig>,
 }
 
 /// `GET /api/inboxes`.

@@ -53,6 +53,21 @@ pub struct ServerInfo {
     pub webhook_enabled: bool,
     /// Default of the webhook filter's `requireAuth`.
     pub webhook_require_auth_default: bool,
+    /// Whether `DELETE /api/inboxes` is served.
+    #[serde(default)]
+    pub allow_clear_all_inboxes: bool,
+    /// Whether inboxes may ask for faults.
+    #[serde(default)]
+    pub chaos_enabled: bool,
+    /// Whether a spam filter can be asked about mail.
+    #[serde(default)]
+    pub spam_analysis_enabled: bool,
+    /// Whether inboxes are persistent: `always`, `enabled`, `disabled` or `never`; empty if the server does not say.
+    #[serde(default)]
+    pub persistence_policy: String,
+    /// Whether global webhooks outlive restarts: always `true`.
+    #[serde(default)]
+    pub persistent_global_webhooks: bool,
 }
 
 fn owned_algs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Algs<'static>, D::Error> {

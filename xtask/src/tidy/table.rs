@@ -48,13 +48,29 @@ pub(super) const ROWS: &[Row] = &[
         in_tests: &["crates/testkit"],
     },
     Row {
+        folder: "crates/spam",
+        may_use: &["crates/model"],
+        in_tests: &["crates/testkit"],
+    },
+    Row {
+        folder: "crates/monitor",
+        may_use: &["crates/model"],
+        in_tests: &[],
+    },
+    Row {
         folder: "crates/storage",
         may_use: &["crates/envelope", "crates/model"],
         in_tests: &["crates/testkit"],
     },
     Row {
         folder: "crates/inbox",
-        may_use: &["crates/envelope", "crates/model", "crates/message", "crates/storage"],
+        may_use: &[
+            "crates/envelope",
+            "crates/model",
+            "crates/message",
+            "crates/monitor",
+            "crates/storage",
+        ],
         in_tests: &["crates/testkit"],
     },
     Row {
@@ -70,6 +86,8 @@ pub(super) const ROWS: &[Row] = &[
             "crates/message",
             "crates/tls",
             "crates/auth",
+            "crates/spam",
+            "crates/monitor",
             "crates/inbox",
         ],
         in_tests: &["crates/testkit", "crates/envelope", "crates/storage"],
@@ -81,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
             "crates/model",
             "crates/wire",
             "crates/tls",
+            "crates/monitor",
             "crates/inbox",
             "crates/webhook",
         ],
@@ -107,6 +126,8 @@ pub(super) const ROWS: &[Row] = &[
             "crates/tls",
             "crates/auth",
             "crates/storage",
+            "crates/spam",
+            "crates/monitor",
             "crates/inbox",
             "crates/webhook",
             "crates/ingest",
@@ -261,7 +282,7 @@ pub(super) const OWNED: &[Owned] = &[
     },
     Owned {
         package: "reqwest",
-        owners: &["crates/webhook", "crates/client"],
+        owners: &["crates/webhook", "crates/client", "crates/spam"],
     },
     Owned {
         package: "rustix",

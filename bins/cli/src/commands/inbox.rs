@@ -50,7 +50,13 @@ async fn info(context: &Context, address: Option<&str>) -> Result<(), Failure> {
     table.fact("Mode", mode(found.encrypted));
     table.fact("Key", key);
     table.fact("Authentication", authentication(found.email_auth));
-    table.fact("Expires", expiry(found.expires_at, context.clock.now()));
+    table.fact(
+        "Expires",
+        expiry(
+            found.expires_at.unwrap_or(restante_client::Timestamp::MAX),
+            context.clock.now(),
+        ),
+    );
     if key != KEY_ELSEWHERE {
         let count = context.inbox(Some(&address)).await?.sync_status().await?.email_count;
         table.fact("Emails", count.to_string());

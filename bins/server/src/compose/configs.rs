@@ -19,12 +19,16 @@ pub(super) fn policy(settings: &Settings) -> InboxPolicy {
     InboxPolicy {
         profile: settings.wire_profile,
         encryption: inboxes.encryption,
+        persistence: inboxes.persistence,
         allowed_domains: settings.allowed_domains.clone(),
         default_ttl_secs: inboxes.default_ttl_secs,
         max_ttl_secs: inboxes.max_ttl_secs,
         alias_random_bytes: inboxes.alias_random_bytes,
         email_auth_available: inboxes.email_auth_available,
         email_auth_default: inboxes.email_auth_default,
+        spam_analysis_available: settings.spam.is_some(),
+        spam_analysis_default: inboxes.spam_analysis_default,
+        chaos_available: settings.chaos.is_some(),
         hostname: settings.smtp.hostname.to_string(),
         retention: settings.storage.retention,
     }
@@ -38,10 +42,15 @@ fn server_info(settings: &Settings, inboxes: &Inboxes) -> ServerInfo {
         encryption_policy: settings.inboxes.encryption.to_string(),
         max_ttl: settings.inboxes.max_ttl_secs,
         default_ttl: settings.inboxes.default_ttl_secs,
-        sse_console: false,
+        sse_console: settings.http.console,
         allowed_domains: settings.allowed_domains.clone(),
         webhook_enabled: settings.webhooks.is_enabled,
         webhook_require_auth_default: settings.webhooks.require_auth_default,
+        allow_clear_all_inboxes: settings.inboxes.allow_clear_all,
+        chaos_enabled: settings.chaos.is_some(),
+        spam_analysis_enabled: settings.spam.is_some(),
+        persistence_policy: settings.inboxes.persistence.to_string(),
+        persistent_global_webhooks: true,
     }
 }
 
@@ -50,6 +59,8 @@ pub(super) fn api(settings: &Settings, inboxes: &Inboxes, key: KeyDigest) -> Api
         info: server_info(settings, inboxes),
         key,
         allow_clear_all: settings.inboxes.allow_clear_all,
+        serves_console: settings.http.console,
+        serves_test_emails: settings.http.test_emails,
         local_hosts_only: settings.http.listen.host.is_loopback(),
         throttle: settings.http.throttle.map(|throttle| (throttle.limit, throttle.per)),
         max_connections: settings.http.max_connections,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use restante_ingest::IpNet;
 use restante_model::Domain;
+use url::Url;
 
 use crate::listen::ListenHost;
 use crate::secrets::ApiKey;
@@ -47,6 +48,8 @@ pub enum Kind {
     Server,
     /// Printable ASCII on one line.
     Line,
+    /// Where something answers over HTTP: a base that paths are added to.
+    HttpUrl,
     /// A path of the file system.
     Path,
     /// An API key.
@@ -74,7 +77,7 @@ pub enum Value {
     Networks(Vec<IpNet>),
     /// A [`Kind::Server`].
     Server(SocketAddr),
-    /// A [`Kind::Choice`], [`Kind::Line`] or [`Kind::Password`].
+    /// A [`Kind::Choice`], [`Kind::Line`], [`Kind::HttpUrl`] or [`Kind::Password`].
     Text(String),
     /// A [`Kind::Path`].
     Path(PathBuf),
@@ -103,6 +106,7 @@ impl Kind {
             Self::Networks => "networks such as 10.0.0.0/8 or addresses, with commas between them".into(),
             Self::Server => "an IPv4 or [IPv6] address, with :port or without".into(),
             Self::Line => format!("1 to {LINE_MAX} printable ASCII characters"),
+            Self::HttpUrl => "an http:// or https:// URL without user, query and fragment".into(),
             Self::Path => "a path".into(),
             Self::ApiKey => format!("at least {} characters", ApiKey::MIN_CHARS),
             Self::Password => "a text that is not empty".into(),
@@ -124,6 +128,7 @@ impl Kind {
             Self::Networks => Some(Value::Networks(entries(text).map(network).collect::<Option<_>>()?)),
             Self::Server => server(text).map(Value::Server),
             Self::Line => is_line(text).then(|| Value::Text(text.into())),
+            Self::HttpUrl => is_http_url(text).then(|| Value::Text(text.into())),
             Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
             Self::ApiKey => Some(Value::ApiKey(ApiKey::parse(text).ok()?)),
             Self::Password => (!text.is_empty()).then(|| Value::Text(text.into())),
@@ -212,6 +217,14 @@ fn entries(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
+fn is_http_url(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        let is_http = matches!(url.scheme(), "http" | "https");
+        let is_base = url.query().is_none() && url.fragment().is_none();
+        is_http && is_base && url.username().is_empty() && url.password().is_none()
+    })
+}
+
 fn is_line(text: &str) -> bool {
     (1..=LINE_MAX).contains(&text.len()) && text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
@@ -294,6 +307,7 @@ mod tests {
             (Kind::Server, "[::1]:5353", "[::1]:5353"),
             (Kind::Server, "[::1]", "[::1]:53"),
             (Kind::Line, "hello there", "hello there"),
+            (Kind::HttpUrl, "http://[::1]:11333/base", "http://[::1]:11333/base"),
             (Kind::Path, "./data", "./data"),
             (Kind::ApiKey, key.as_str(), "(hidden)"),
             (Kind::Password, "x", "(hidden)"),
@@ -348,6 +362,11 @@ mod tests {
             (Kind::Server, "dns.example.test:53"),
             (Kind::Server, "192.0.2.53:65536"),
             (Kind::Server, ":53"),
+            (Kind::HttpUrl, ""),
+            (Kind::HttpUrl, "localhost:11333"),
+            (Kind::HttpUrl, "ftp://localhost"),
+            (Kind::HttpUrl, "http://user@localhost"),
+            (Kind::HttpUrl, "http://localhost/?a"),
             (Kind::Line, ""),
             (Kind::Line, "two\r\nlines"),
             (Kind::Line, "caf\u{e9}"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use restante_ingest::IpNet;
 use restante_model::Domain;
+use zeroize::Zeroizing;
 
 use super::error::{SettingError, SettingErrors};
 use super::kind::Value;
@@ -241,6 +242,22 @@ impl Resolved {
         match self.entry(name).value {
             Value::Number(number) => number,
             _ => unreachable!("{name} is a number"),
+        }
+    }
+
+    /// A number, if it is set.
+    pub fn optional_number(&self, name: &str) -> Option<u64> {
+        match self.entry(name).value {
+            Value::Unset => None,
+            _ => Some(self.number(name)),
+        }
+    }
+
+    /// A password, if it is set.
+    pub fn password(&self, name: &str) -> Option<Zeroizing<String>> {
+        match self.entry(name).value {
+            Value::Unset => None,
+            _ => Some(Zeroizing::new(self.text(name).into())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use restante_inbox::EncryptionPolicy;
+use restante_inbox::ChoicePolicy;
 use restante_model::WireProfile;
 
 use super::*;
@@ -70,7 +70,7 @@ fn nothing_given_is_a_tool_for_the_laptop() {
     assert_eq!(listeners(&settings), ["127.0.0.1:2525", "off", "127.0.0.1:8080", "off"]);
     let domains: Vec<_> = settings.allowed_domains.iter().map(ToString::to_string).collect();
     assert_eq!(domains, ["restante.test", "localhost"]);
-    assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Disabled);
+    assert_eq!(settings.inboxes.encryption, ChoicePolicy::Disabled);
     assert!(settings.inboxes.email_auth_available && !settings.inboxes.email_auth_default);
     assert!(matches!(settings.secrets.api_key, ApiKeySource::File));
     assert_eq!(settings.secrets.signing_key, None);
@@ -86,7 +86,7 @@ fn production_has_the_defaults_of_the_interface() {
     assert_eq!(settings.data_path.to_str(), Some("/app/data"));
     assert_eq!(listeners(&settings), ["[::]:25", "off", "[::]:80", "off"]);
     assert_eq!(settings.tls.certificate, None);
-    assert_eq!(settings.inboxes.encryption, EncryptionPolicy::Always);
+    assert_eq!(settings.inboxes.encryption, ChoicePolicy::Always);
     assert!(settings.inboxes.email_auth_default);
 }
 
@@ -162,11 +162,8 @@ fn defaults_that_are_computed() {
     assert_eq!(settings_on(&machine, &[], &[]).data_path.to_str(), Some("/app/data"));
 
     let peer = ("SVC_WIRE_PROFILE", "vaultsandbox");
-    assert_eq!(settings(&[], &[peer]).inboxes.encryption, EncryptionPolicy::Enabled);
-    assert_eq!(
-        settings(&[], &[peer, DOMAINS]).inboxes.encryption,
-        EncryptionPolicy::Always
-    );
+    assert_eq!(settings(&[], &[peer]).inboxes.encryption, ChoicePolicy::Enabled);
+    assert_eq!(settings(&[], &[peer, DOMAINS]).inboxes.encryption, ChoicePolicy::Always);
 
     let allow_http = ("SVC_WEBHOOK_ALLOW_HTTP", "true");
     let private_targets = |variables: &[(&str, &str)]| settings(&[], variables).webhooks.allow_private_targets;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use restante_auth::AuthSettings;
-use restante_inbox::EncryptionPolicy;
+use restante_inbox::ChoicePolicy;
 use restante_ingest::{IpNet, MailRate};
 use restante_model::{Domain, WireProfile};
 use restante_smtp::Auth;
+use restante_spam::SpamSettings;
 use restante_storage::Retention;
 use restante_tls::CertificateFiles;
 
@@ -41,6 +42,10 @@ pub struct Settings {
     pub storage: StorageSettings,
     /// How mail is authenticated; `None` when that is switched off.
     pub email_auth: Option<AuthSettings>,
+    /// Where a spam filter is; `None` if none is asked.
+    pub spam: Option<SpamSettings>,
+    /// Faults that inboxes may ask for; `None` if they may not.
+    pub chaos: Option<ChaosSettings>,
     /// What is told of mail to others.
     pub webhooks: WebhookSettings,
     /// Where the API key and the signing key come from.
@@ -121,6 +126,10 @@ pub struct HttpSettings {
     pub max_inflight_bytes: u64,
     /// How many requests one address may make; `None` is no limit.
     pub throttle: Option<Throttle>,
+    /// Whether the stream of the server console is served.
+    pub console: bool,
+    /// Whether `POST /api/test/emails` is served.
+    pub test_emails: bool,
 }
 
 /// A number of requests in a span of time.
@@ -136,7 +145,7 @@ pub struct Throttle {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxSettings {
     /// Plain, encrypted, or the client's choice.
-    pub encryption: EncryptionPolicy,
+    pub encryption: ChoicePolicy,
     /// Time to live of an inbox that does not ask for one, in seconds: 60 to `max_ttl_secs`.
     pub default_ttl_secs: u32,
     /// The longest time to live, in seconds.
@@ -149,6 +158,17 @@ pub struct InboxSettings {
     pub email_auth_available: bool,
     /// Whether it is on for an inbox that does not say.
     pub email_auth_default: bool,
+    /// Whether inboxes are said to be persistent.
+    pub persistence: ChoicePolicy,
+    /// Whether a spam filter is asked for an inbox that does not say.
+    pub spam_analysis_default: bool,
+}
+
+/// Faults that inboxes may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChaosSettings {
+    /// What decides them; `None` is chance.
+    pub seed: Option<u64>,
 }
 
 /// The disk.
@@ -250,6 +270,10 @@ impl From<&Resolved> for Settings {
             inboxes: values.into(),
             storage: values.into(),
             email_auth: values.switch("EMAIL_AUTH_ENABLED").then(|| email_auth(values)),
+            spam: values.switch("SPAM_ANALYSIS_ENABLED").then(|| spam(values)),
+            chaos: values.switch("CHAOS_ENABLED").then(|| ChaosSettings {
+                seed: values.optional_number("CHAOS_SEED"),
+            }),
             webhooks: values.into(),
             secrets: values.into(),
             log: values.into(),
@@ -322,6 +346,14 @@ fn email_auth(values: &Resolved) -> AuthSettings {
     }
 }
 
+fn spam(values: &Resolved) -> SpamSettings {
+    SpamSettings {
+        url: values.text("RSPAMD_URL").parse().expect("the URL was checked"),
+        timeout: values.span("RSPAMD_TIMEOUT_MS"),
+        password: values.password("RSPAMD_PASSWORD"),
+    }
+}
+
 impl From<&Resolved> for HttpSettings {
     fn from(values: &Resolved) -> Self {
         let limit: u32 = values.narrow("THROTTLE_LIMIT");
@@ -335,6 +367,8 @@ impl From<&Resolved> for HttpSettings {
             max_streams: values.narrow("SERVER_MAX_STREAMS"),
             max_inflight_bytes: values.number("HTTP_MAX_INFLIGHT_BYTES"),
             throttle: (limit > 0).then_some(Throttle { limit, per }),
+            console: values.switch("SSE_CONSOLE_ENABLED"),
+            test_emails: values.switch("SDK_DEVELOPMENT"),
         }
     }
 }
@@ -349,6 +383,8 @@ impl From<&Resolved> for InboxSettings {
             alias_random_bytes: values.narrow("INBOX_ALIAS_RANDOM_BYTES"),
             email_auth_available: values.switch("EMAIL_AUTH_ENABLED"),
             email_auth_default: values.switch("EMAIL_AUTH_INBOX_DEFAULT"),
+            persistence: values.choice("PERSISTENCE_POLICY"),
+            spam_analysis_default: values.switch("SPAM_ANALYSIS_INBOX_DEFAULT"),
         }
     }
 }

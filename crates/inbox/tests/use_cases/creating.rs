@@ -2,7 +2,7 @@
 
 use restante_envelope::{DecapsulationKey, WireProfile, base64url, digest::sha256};
 use restante_inbox::{
-    ClientKey, CreateError, CreateRequest, EncryptionChoice, EncryptionPolicy, FieldError, Idempotency, InboxPolicy,
+    ChoicePolicy, ClientKey, CreateError, CreateRequest, EncryptionChoice, FieldError, Idempotency, InboxPolicy,
 };
 
 use crate::fixture::{Fixture, policy};
@@ -56,7 +56,7 @@ async fn ttl_is_in_range_or_refused() {
     let fixture = Fixture::new();
     for (ttl, fits) in [(59, false), (60, true), (604_800, true), (604_801, false), (0, false)] {
         let request = CreateRequest {
-            ttl_secs: Some(ttl),
+            ttl: restante_inbox::TtlWish::Secs(ttl),
             ..CreateRequest::default()
         };
         let created = fixture.inboxes.create(request).await;
@@ -80,7 +80,7 @@ async fn all_wrong_fields_are_told_at_once() {
     let fixture = Fixture::new();
     let request = CreateRequest {
         address: Some("a@b@c".into()),
-        ttl_secs: Some(1),
+        ttl: restante_inbox::TtlWish::Secs(1),
         encryption: Some(EncryptionChoice::Encrypted),
         ..CreateRequest::default()
     };
@@ -106,7 +106,7 @@ async fn a_taken_address_is_refused_and_free_again_when_it_is_removed() {
 async fn in_the_other_profile_a_taken_address_becomes_an_alias_and_a_forbidden_wish_is_ignored() {
     let fixture = Fixture::with(InboxPolicy {
         profile: WireProfile::VaultSandbox,
-        encryption: EncryptionPolicy::Never,
+        encryption: ChoicePolicy::Never,
         ..policy()
     });
     fixture.create("bob@localhost").await.unwrap();
@@ -130,15 +130,15 @@ async fn the_policy_decides_what_may_be_chosen() {
         ))
     };
     for (encryption, wish, outcome) in [
-        (EncryptionPolicy::Always, None, Ok(true)),
-        (EncryptionPolicy::Always, Some(Encrypted), Ok(true)),
-        (EncryptionPolicy::Always, Some(Plain), Err(EncryptionPolicy::Always)),
-        (EncryptionPolicy::Enabled, None, Ok(true)),
-        (EncryptionPolicy::Enabled, Some(Plain), Ok(false)),
-        (EncryptionPolicy::Disabled, None, Ok(false)),
-        (EncryptionPolicy::Disabled, Some(Encrypted), Ok(true)),
-        (EncryptionPolicy::Never, Some(Plain), Ok(false)),
-        (EncryptionPolicy::Never, Some(Encrypted), Err(EncryptionPolicy::Never)),
+        (ChoicePolicy::Always, None, Ok(true)),
+        (ChoicePolicy::Always, Some(Encrypted), Ok(true)),
+        (ChoicePolicy::Always, Some(Plain), Err(ChoicePolicy::Always)),
+        (ChoicePolicy::Enabled, None, Ok(true)),
+        (ChoicePolicy::Enabled, Some(Plain), Ok(false)),
+        (ChoicePolicy::Disabled, None, Ok(false)),
+        (ChoicePolicy::Disabled, Some(Encrypted), Ok(true)),
+        (ChoicePolicy::Never, Some(Plain), Ok(false)),
+        (ChoicePolicy::Never, Some(Encrypted), Err(ChoicePolicy::Never)),
     ] {
         let fixture = Fixture::with(InboxPolicy { encryption, ..policy() });
         let request = CreateRequest {

@@ -17,7 +17,7 @@ async fn an_inbox_is_gone_from_the_very_moment_of_its_expiry() {
     let fixture = Fixture::new();
     let request = CreateRequest {
         address: Some("bob@restante.test".into()),
-        ttl_secs: Some(60),
+        ttl: restante_inbox::TtlWish::Secs(60),
         ..CreateRequest::default()
     };
     let inbox = fixture.inboxes.create(request).await.unwrap();

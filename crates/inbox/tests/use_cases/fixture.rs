@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use restante_envelope::{AtRestKey, DecapsulationKey, SigningKey, WireProfile, base64url};
 use restante_inbox::{
-    Budget, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EncryptionPolicy, EventRules,
-    InboxPolicy, Inboxes, Parser, Parts, Recipient, SealKeys,
+    Budget, ChoicePolicy, ClientKey, CreateError, CreateRequest, Deposit, EncryptionChoice, EventRules, InboxPolicy,
+    Inboxes, Parser, Parts, Recipient, SealKeys,
 };
-use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, Timestamp};
+use restante_model::{AuthResults, Clock, Domain, EmailId, ForwardPath, Inbox, SessionFacts, SpamAnalysis, Timestamp};
+use restante_monitor::Monitor;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp, Store};
 use restante_testkit::FakeClock;
 use tempfile::TempDir;
@@ -33,7 +34,7 @@ pub(crate) struct Fixture {
 pub(crate) fn policy() -> InboxPolicy {
     InboxPolicy {
         profile: WireProfile::Service,
-        encryption: EncryptionPolicy::Disabled,
+        encryption: ChoicePolicy::Disabled,
         allowed_domains: vec![
             Domain::parse("restante.test").unwrap(),
             Domain::parse("localhost").unwrap(),
@@ -43,6 +44,10 @@ pub(crate) fn policy() -> InboxPolicy {
         alias_random_bytes: 4,
         email_auth_available: true,
         email_auth_default: false,
+        persistence: ChoicePolicy::Enabled,
+        spam_analysis_available: true,
+        spam_analysis_default: false,
+        chaos_available: true,
         hostname: "mx.restante.test".into(),
         retention: Retention::UNLIMITED,
     }
@@ -88,6 +93,7 @@ impl Fixture {
             max_body_bytes: MAX_BODY_BYTES,
         };
         let parts = Parts {
+            monitor: Arc::new(Monitor::new(clock.now())),
             store: Arc::clone(&store),
             bus: bus.clone(),
             clock: clock.clone(),
@@ -138,6 +144,7 @@ impl Fixture {
 
     pub(crate) fn message(&self, to: &[&Arc<Inbox>], raw: &str) -> Deposit {
         let recipient = |inbox: &&Arc<Inbox>| Recipient {
+            spam: SpamAnalysis::default(),
             inbox: Arc::clone(inbox),
             forward_path: inbox.address.to_string(),
             auth: AuthResults::skipped(),

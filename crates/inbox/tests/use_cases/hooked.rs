@@ -66,7 +66,7 @@ impl Fixture {
         raised
             .filter_map(|event| match event.happening {
                 Happening::Removed { reason, .. } => Some((event.email, reason)),
-                Happening::Arrived => None,
+                Happening::Arrived | Happening::ThrownAway => None,
             })
             .collect()
     }

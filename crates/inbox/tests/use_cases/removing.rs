@@ -65,7 +65,7 @@ async fn every_way_of_removal_is_told_once_an_email_with_its_reason() {
             let fixture = Fixture::with(way.policy(count));
             let request = CreateRequest {
                 address: Some(BOB.into()),
-                ttl_secs: Some(120),
+                ttl: restante_inbox::TtlWish::Secs(120),
                 ..CreateRequest::default()
             };
             let inbox = fixture.inboxes.create(request).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use restante_inbox::{DepositError, Parser, Recipient};
 use restante_model::auth::{SpfVerdict, Verdict};
-use restante_model::{ArrivalEvent, AuthResults, Clock as _, EmailId};
+use restante_model::{ArrivalEvent, AuthResults, Clock as _, EmailId, SpamAnalysis};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, MAX_BODY_BYTES, SEALING_BYTES, Webhooks, policy};
@@ -70,6 +70,7 @@ async fn each_inbox_hears_of_itself() {
     passed.dkim[0].result = Verdict::Fail;
     let mut deposit = fixture.message(&[], MESSAGE);
     let to = |inbox, path: &str, auth| Recipient {
+        spam: SpamAnalysis::default(),
         inbox,
         forward_path: path.into(),
         auth,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use restante_envelope::{SigningKey, WireProfile};
 use restante_inbox::{
-    Budget, Content, CreateRequest, EncryptionPolicy, InboxPolicy, Inboxes, ListRequest, Parts, SealKeys, Source,
+    Budget, ChoicePolicy, Content, CreateRequest, InboxPolicy, Inboxes, ListRequest, Parts, SealKeys, Source,
 };
 use restante_ingest::{Ingest, IngestLimits, IngestParts, connection};
-use restante_model::{Domain, Timestamp};
+use restante_model::{Clock as _, Domain, Timestamp};
+use restante_monitor::Monitor;
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp};
 use restante_testkit::FakeClock;
@@ -57,11 +58,13 @@ impl Fixture {
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
+        let monitor = Arc::new(Monitor::new(clock.now()));
         let inboxes = Inboxes::new(Parts {
             store: Arc::new(store),
             bus: Bus::starting_after(0),
             sealing: Budget::new(1024 * 1024),
             events: None,
+            monitor: Arc::clone(&monitor),
             clock: clock.clone(),
             policy: policy(),
             keys: SealKeys {
@@ -85,6 +88,9 @@ impl Fixture {
             limits: IngestLimits::default(),
             tls: None,
             authenticator: None,
+            spam: None,
+            chaos: None,
+            monitor,
             proxy_networks: Vec::new(),
         };
         change(&mut parts);
@@ -146,13 +152,17 @@ impl Fixture {
 fn policy() -> InboxPolicy {
     InboxPolicy {
         profile: WireProfile::Service,
-        encryption: EncryptionPolicy::Disabled,
+        encryption: ChoicePolicy::Disabled,
         allowed_domains: vec![Domain::parse("restante.test").unwrap()],
         default_ttl_secs: 3600,
         max_ttl_secs: 604_800,
         alias_random_bytes: 4,
         email_auth_available: true,
         email_auth_default: false,
+        persistence: ChoicePolicy::Enabled,
+        spam_analysis_available: true,
+        spam_analysis_default: false,
+        chaos_available: true,
         hostname: "mx.restante.test".into(),
         retention: Retention::UNLIMITED,
     }

@@ -96,6 +96,9 @@ mod tests {
             address,
             mode: InboxMode::Plain,
             email_auth: false,
+            spam_analysis: false,
+            persistent: false,
+            chaos: None,
             created_at: Timestamp::from_unix_ms(0),
             expires_at: Timestamp::MAX,
         })

@@ -48,6 +48,9 @@ impl Shared {
             hash: InboxHash::from_bytes(row.hash),
             mode,
             email_auth: row.email_auth,
+            spam_analysis: false,
+            persistent: false,
+            chaos: None,
             created_at: Timestamp::from_unix_ms(row.created_at),
             expires_at: Timestamp::from_unix_ms(row.expires_at),
         })))

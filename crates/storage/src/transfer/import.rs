@@ -264,6 +264,9 @@ fn inbox(entry: InboxEntry) -> Result<Inbox, &'static str> {
         hash: InboxHash::from_bytes(entry.hash),
         mode,
         email_auth: entry.email_auth,
+        spam_analysis: false,
+        persistent: false,
+        chaos: None,
         created_at: Timestamp::from_unix_ms(entry.created_at),
         expires_at: Timestamp::from_unix_ms(entry.expires_at),
     })

@@ -20,6 +20,8 @@ pub struct StoredEvent {
 pub enum Happening {
     /// It arrived; [`crate::WebhookStore::event_data`] tells of it.
     Arrived,
+    /// It came and was thrown away; [`crate::WebhookStore::event_data`] tells of it.
+    ThrownAway,
     /// It was removed.
     Removed {
         /// Why.

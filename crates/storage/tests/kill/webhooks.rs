@@ -133,7 +133,7 @@ async fn dispatch(store: &Embedded, now: Timestamp) {
     let mut deliveries = Vec::new();
     for event in &events {
         let (event_type, reason) = match event.happening {
-            Happening::Arrived => (EventType::EmailReceived, None),
+            Happening::Arrived | Happening::ThrownAway => (EventType::EmailReceived, None),
             Happening::Removed { reason, .. } => (EventType::EmailDeleted, Some(reason)),
         };
         let is_arrival = reason.is_none();

@@ -92,7 +92,7 @@ impl Recent {
         let sequence = stored.sequence;
         let (data, bytes) = match stored.happening {
             Happening::Removed { .. } => (Ok(None), 0),
-            Happening::Arrived => match self.webhooks.store().event_data(sequence).await {
+            Happening::Arrived | Happening::ThrownAway => match self.webhooks.store().event_data(sequence).await {
                 Ok(Some(sealed)) => (self.opened(stored.email, &sealed).map(Some), sealed.len() as u64),
                 Ok(None) => (Err("the data of the event is gone"), 0),
                 Err(ReadError::Unavailable(error)) => return Err(error),
@@ -132,10 +132,14 @@ impl OpenEvent {
     pub(super) fn wanted_by(&self, webhook: &Compiled, passes: bool) -> Vec<EventType> {
         let (arrival, removal) = match (&self.data, &self.stored.happening) {
             (_, Happening::Removed { .. }) => (false, webhook.matches_removal()),
-            (Ok(Some(event)), Happening::Arrived) => (passes && webhook.takes(event.auth), false),
-            (Ok(None) | Err(_), Happening::Arrived) => (true, false),
+            (Ok(Some(event)), Happening::Arrived | Happening::ThrownAway) => {
+                (passes && webhook.takes(event.auth), false)
+            }
+            (Ok(None) | Err(_), Happening::Arrived | Happening::ThrownAway) => (true, false),
         };
-        let arrivals = webhook.arrival_types().filter(move |_| arrival);
+        let is_thrown_away = self.stored.happening == Happening::ThrownAway;
+        let told = move |event: &EventType| arrival && (!is_thrown_away || *event == EventType::EmailReceived);
+        let arrivals = webhook.arrival_types().filter(told);
         arrivals.chain(removal.then_some(EventType::EmailDeleted)).collect()
     }
 
@@ -146,14 +150,15 @@ impl OpenEvent {
         match self.stored.happening {
             Happening::Arrived if topics.arrivals => vec![EventType::EmailReceived, EventType::EmailStored],
             Happening::Removed { .. } if topics.removals => vec![EventType::EmailDeleted],
-            Happening::Arrived | Happening::Removed { .. } => Vec::new(),
+            Happening::ThrownAway if topics.arrivals => vec![EventType::EmailReceived],
+            Happening::Arrived | Happening::ThrownAway | Happening::Removed { .. } => Vec::new(),
         }
     }
 
     /// The id of the event as one type, on the wire.
     pub(super) fn id(&self, event_type: EventType) -> EventId {
         let reason = match &self.stored.happening {
-            Happening::Arrived => None,
+            Happening::Arrived | Happening::ThrownAway => None,
             Happening::Removed { reason, .. } => Some(*reason),
         };
         EventId::of(self.stored.email, event_type, reason)
@@ -184,9 +189,11 @@ impl OpenEvent {
                 *reason,
                 *at,
             )),
-            (Happening::Arrived, Ok(Some(event))) => Ok(EventEnvelope::arrival(event_type, &id, event, &policy.limits)),
-            (Happening::Arrived, Ok(None)) => Err(UNREADABLE),
-            (Happening::Arrived, Err(why)) => Err(why),
+            (Happening::Arrived | Happening::ThrownAway, Ok(Some(event))) => {
+                Ok(EventEnvelope::arrival(event_type, &id, event, &policy.limits))
+            }
+            (Happening::Arrived | Happening::ThrownAway, Ok(None)) => Err(UNREADABLE),
+            (Happening::Arrived | Happening::ThrownAway, Err(why)) => Err(why),
         }
     }
 }

@@ -103,6 +103,9 @@ pub(crate) fn inbox(local: &str) -> Inbox {
         address,
         mode: InboxMode::Plain,
         email_auth: true,
+        spam_analysis: false,
+        persistent: false,
+        chaos: None,
         created_at: START,
         expires_at: START.after(Duration::from_hours(48)),
     }

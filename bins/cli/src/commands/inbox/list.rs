@@ -56,7 +56,13 @@ fn table(inboxes: &[InboxResource], gone: &[&Entry], known: &[Entry], active: Op
         let (mode, key) = (mode(inbox.encrypted).to_owned(), key(inbox, known).to_owned());
         table.row(
             style,
-            [mark(&address), address, mode, key, expiry(inbox.expires_at, now)],
+            [
+                mark(&address),
+                address,
+                mode,
+                key,
+                expiry(inbox.expires_at.unwrap_or(restante_client::Timestamp::MAX), now),
+            ],
         );
     }
     for entry in gone {

@@ -223,7 +223,7 @@ pub(super) async fn dispatch(store: &Embedded, limit: usize, now: Timestamp) {
     let mut deliveries = Vec::new();
     for event in &events {
         let (topic, types, reason) = match event.happening {
-            crate::Happening::Arrived => {
+            crate::Happening::Arrived | crate::Happening::ThrownAway => {
                 let types: &[_] = &[EventType::EmailReceived, EventType::EmailStored];
                 (Topic::Arrivals, types, None)
             }
