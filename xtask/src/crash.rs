@@ -65,7 +65,7 @@ pub(crate) fn address(place: usize) -> String {
 pub(crate) fn short() -> Result<()> {
     run(&Options {
         rounds: 10,
-        terms: Terms::seeded(4),
+        terms: Terms::seeded(4)?,
     })
 }
 

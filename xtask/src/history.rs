@@ -54,7 +54,7 @@ pub(crate) fn short() -> Result<()> {
     run(&Options {
         seconds: 15,
         kills: 2,
-        terms: Terms::seeded(3),
+        terms: Terms::seeded(3)?,
     })
 }
 

@@ -77,7 +77,7 @@ fn settings() -> Vec<(&'static str, &'static str)> {
 pub(crate) fn short() -> Result<()> {
     run(&Options {
         trials: 3,
-        terms: Terms::seeded(2),
+        terms: Terms::seeded(2)?,
     })
 }
 

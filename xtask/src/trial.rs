@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::{machine, measured, stopwatch};
+use crate::{machine, measured, repository, stopwatch};
 use binary::Binary;
 
 /// Where the proofs are written.
@@ -34,12 +34,15 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Those of a short run for every change: always the same dice.
-    pub(crate) fn seeded(seed: u64) -> Self {
-        Self {
+    /// Those of a short run for every change: always the same dice, and the debug server that is built already.
+    ///
+    /// Building it alone would choose other features of what it is made of, and compile half of that again.
+    pub(crate) fn seeded(seed: u64) -> Result<Self> {
+        Ok(Self {
             seed: Some(seed),
+            server: Some(repository::target()?.join("debug/server")),
             ..Self::default()
-        }
+        })
     }
 
     /// The seed that was asked for, or one of this second.
