@@ -31,6 +31,9 @@ pub enum ApiError {
     /// 403: switched off by the setting named.
     #[error("switched off by {0}")]
     Disabled(&'static str),
+    /// 403: inboxes may not ask for faults; clients look for the word `chaos`.
+    #[error("chaos is switched off")]
+    NoChaos,
     /// 404.
     #[error("no such route")]
     NoRoute(String),
@@ -118,7 +121,7 @@ impl ApiError {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::MissingKey | Self::InvalidKey => StatusCode::UNAUTHORIZED,
-            Self::ForeignHost | Self::Disabled(_) => StatusCode::FORBIDDEN,
+            Self::ForeignHost | Self::Disabled(_) | Self::NoChaos => StatusCode::FORBIDDEN,
             Self::NoRoute(_) | Self::NoInbox(_) | Self::NoEmail(_) | Self::NoWebhook(_) | Self::NoDelivery(_) => {
                 StatusCode::NOT_FOUND
             }
@@ -145,6 +148,7 @@ impl ApiError {
                     .to_owned()
             }
             Self::Disabled(setting) => format!("Switched off by the setting {setting}"),
+            Self::NoChaos => "Inboxes may not ask for chaos: switched off by the setting SVC_CHAOS_ENABLED".to_owned(),
             Self::NoRoute(path) => format!("Route not found: {path}"),
             Self::NoInbox(address) => format!("Inbox not found: {address}"),
             Self::NoEmail(id) => format!("Email not found: {id}"),
@@ -226,6 +230,7 @@ mod tests {
             (ApiError::MissingKey, 401, "Unauthorized", r#""Missing X-API-Key header""#),
             (ApiError::InvalidKey, 401, "Unauthorized", r#""Invalid API key""#),
             (ApiError::Disabled("SVC_X"), 403, "Forbidden", r#""Switched off by the setting SVC_X""#),
+            (ApiError::NoChaos, 403, "Forbidden", r#""Inboxes may not ask for chaos: switched off by the setting SVC_CHAOS_ENABLED""#),
             (ApiError::NoRoute(text("/x")), 404, "Not Found", r#""Route not found: /x""#),
             (ApiError::NoInbox(text("a@b")), 404, "Not Found", r#""Inbox not found: a@b""#),
             (ApiError::NoEmail(text("x")), 404, "Not Found", r#""Email not found: x""#),

@@ -79,8 +79,20 @@ impl Fields {
     /// it is out of.
     pub(crate) fn whole_number(&mut self, name: &str) -> Option<u64> {
         let value = self.take(name)?;
-        let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
-        whole.or_else(|| self.wrong(name, "must be a whole number"))
+        whole_number(&value).or_else(|| self.wrong(name, "must be a whole number"))
+    }
+
+    /// Takes an object: its fields, for [`Fields::absorb`] when they are read.
+    pub(crate) fn object(&mut self, name: &str) -> Option<Self> {
+        match self.take(name)? {
+            Value::Object(fields) => Some(Self::at(&self.path(name), fields)),
+            _ => self.wrong(name, "must be an object"),
+        }
+    }
+
+    /// Whether a field is there and `null`; it is not taken.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        self.left.get(name).is_some_and(Value::is_null)
     }
 
     /// Notes that a field breaks a rule.
@@ -112,6 +124,11 @@ impl Fields {
             .map(|name| format!("property {prefix}{name} should not exist"));
         errors.into_iter().chain(unknown).collect()
     }
+}
+
+/// A value as a whole number; one that does not fit becomes the nearest that does.
+pub(crate) fn whole_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_f64().and_then(whole))
 }
 
 /// `60.0` is a whole number in JSON, which has only one type of number.
@@ -161,6 +178,24 @@ mod tests {
             body.into_errors(),
             ["c must be a whole number", "d must be a whole number"]
         );
+    }
+
+    #[test]
+    fn an_object_knows_where_it_stands() {
+        let mut body = object(r#"{"a": {"b": {"c": "1"}, "d": null}, "e": [], "f": null}"#);
+        let mut a = body.object("a").unwrap();
+        let mut b = a.object("b").unwrap();
+        assert_eq!(b.flag("c"), None);
+        a.absorb(b);
+        assert!(a.is_null("d") && !a.is_null("b"));
+        body.absorb(a);
+        assert!(body.object("e").is_none() && body.object("f").is_none() && body.object("g").is_none());
+        let expected = [
+            "a.b.c must be a boolean",
+            "property a.d should not exist",
+            "e must be an object",
+        ];
+        assert_eq!(body.into_errors(), expected);
     }
 
     #[test]

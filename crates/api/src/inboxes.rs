@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::answer;
 use crate::body::JsonObject;
+use crate::chaos;
 use crate::error::ApiError;
 use crate::idempotency::idempotency;
 use crate::query::{Parameters, Segments};
@@ -27,8 +28,11 @@ pub(crate) async fn create(
     body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
     let request = create_request(&headers, body)?;
+    let chaos = request.chaos.clone();
     let inbox = api.inboxes.create(request).await?;
     let mut resource = resource(&inbox);
+    // As asked for: a repetition is answered like the first time, whatever was set meanwhile.
+    resource.chaos = chaos.filter(|_| api.inboxes.policy().chaos_available);
     if inbox.mode.is_encrypted() {
         resource.server_sig_pk = Some(base64url::encode(api.inboxes.verifying_key().as_bytes()));
     }
@@ -42,7 +46,12 @@ fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateReq
         Some(Value::String(text)) => ClientKey::Text(text),
         Some(_) => ClientKey::NotText,
     };
-    let ttl = fields.whole_number("ttl").map_or(TtlWish::Absent, TtlWish::Secs);
+    let otherwise = if fields.is_null("ttl") {
+        TtlWish::Null
+    } else {
+        TtlWish::Absent
+    };
+    let ttl = fields.whole_number("ttl").map_or(otherwise, TtlWish::Secs);
     let address = fields.text("emailAddress");
     let encryption = match fields.text("encryption").as_deref() {
         None => None,
@@ -50,15 +59,23 @@ fn create_request(headers: &HeaderMap, mut body: JsonObject) -> Result<CreateReq
         Some("plain") => Some(EncryptionChoice::Plain),
         Some(_) => fields.wrong("encryption", "must be 'encrypted' or 'plain'"),
     };
+    let persistent = match fields.text("persistence").as_deref() {
+        None => None,
+        Some("persistent") => Some(true),
+        Some("ephemeral") => Some(false),
+        Some(_) => fields.wrong("persistence", "must be 'persistent' or 'ephemeral'"),
+    };
     let email_auth = fields.flag("emailAuth");
+    let spam_analysis = fields.flag("spamAnalysis");
+    let chaos = chaos::request::field(fields, "chaos");
     let sent = body.finish()?;
     let idempotency = idempotency(headers, &sent)?;
     Ok(CreateRequest {
         address,
         ttl,
-        spam_analysis: None,
-        persistent: None,
-        chaos: None,
+        spam_analysis,
+        persistent,
+        chaos,
         encryption,
         client_key,
         email_auth,

@@ -6,12 +6,13 @@
 //!
 //! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
 //! all requests share), [`gate`] (what every request passes), `deadline`, [`router`], [`body`] and `fields` (reading
-//! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `emails`, [`stream`],
+//! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `chaos`, `emails`, [`stream`],
 //! `webhooks`, `answer` (making answers), then [`error`], [`key`], [`budget`], [`throttle`].
 
 mod answer;
 pub mod body;
 pub mod budget;
+mod chaos;
 mod deadline;
 mod emails;
 pub mod error;

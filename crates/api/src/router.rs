@@ -9,7 +9,7 @@ use axum::routing::{get, patch, post};
 use crate::error::ApiError;
 use crate::state::Api;
 use crate::webhooks::{self, deliveries};
-use crate::{emails, inboxes, info, stream};
+use crate::{chaos, emails, inboxes, info, stream};
 
 /// Every route of the interface that exists, with one answer for those that do not.
 pub fn router(api: Arc<Api>) -> Router {
@@ -33,6 +33,10 @@ fn mailbox_routes() -> Router<Arc<Api>> {
         )
         .route("/api/inboxes/{address}", get(inboxes::show).delete(inboxes::delete))
         .route("/api/inboxes/{address}/sync", get(inboxes::sync))
+        .route(
+            "/api/inboxes/{address}/chaos",
+            get(chaos::show).post(chaos::replace).delete(chaos::clear),
+        )
         .route("/api/inboxes/{address}/emails", get(emails::list))
         .route(
             "/api/inboxes/{address}/emails/{id}",

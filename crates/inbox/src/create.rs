@@ -69,6 +69,9 @@ pub enum FieldError {
         /// The longest allowed.
         max: u32,
     },
+    /// No time to live at all, of an inbox that is to be ephemeral.
+    #[error("ttl must not be null together with persistence 'ephemeral'")]
+    TtlOfEphemeral,
     /// Not an address.
     #[error("emailAddress {0}")]
     Address(AddressError),
@@ -118,7 +121,8 @@ pub enum CreateError {
 /// What a request turned out to mean.
 struct Plan {
     place: Place,
-    ttl: Ttl,
+    /// `None` for an inbox that does not end by itself.
+    ttl: Option<Ttl>,
     mode: InboxMode,
 }
 
@@ -166,13 +170,20 @@ impl Inboxes {
         }
     }
 
-    fn ttl(&self, request: &CreateRequest) -> Result<Ttl, FieldError> {
+    fn ttl(&self, request: &CreateRequest) -> Result<Option<Ttl>, FieldError> {
         let max = self.policy().max_ttl_secs;
-        let secs = match request.ttl {
-            TtlWish::Secs(secs) => secs,
-            TtlWish::Absent | TtlWish::Null => u64::from(self.policy().default_ttl_secs),
+        let secs = match (request.ttl, request.persistent) {
+            (TtlWish::Null, Some(false)) => return Err(FieldError::TtlOfEphemeral),
+            (TtlWish::Null, Some(true)) if self.may_stay(request) => return Ok(None),
+            (TtlWish::Secs(secs), _) => secs,
+            (TtlWish::Absent | TtlWish::Null, _) => u64::from(self.policy().default_ttl_secs),
         };
-        Ttl::from_secs(secs, max).ok_or(FieldError::Ttl { max })
+        Ttl::from_secs(secs, max).map(Some).ok_or(FieldError::Ttl { max })
+    }
+
+    /// Whether an inbox may live without end: a persistent one in the `vaultsandbox` profile (decisions, section 1).
+    fn may_stay(&self, request: &CreateRequest) -> bool {
+        self.policy().profile == WireProfile::VaultSandbox && self.policy().persistence.decide(request.persistent)
     }
 
     fn place(&self, request: &CreateRequest) -> Result<Place, FieldError> {
@@ -223,7 +234,7 @@ impl Inboxes {
     async fn take(
         &self,
         address: InboxAddress,
-        ttl: Ttl,
+        ttl: Option<Ttl>,
         mode: &InboxMode,
         request: &CreateRequest,
     ) -> Result<Arc<Inbox>, CreateError> {
@@ -232,18 +243,21 @@ impl Inboxes {
             InboxMode::Plain => InboxHash::of_address(&address),
             InboxMode::Encrypted { key } => InboxHash::of_key(key),
         };
-        let email_auth = request.email_auth.unwrap_or(self.policy().email_auth_default);
+        let policy = self.policy();
+        let email_auth = request.email_auth.unwrap_or(policy.email_auth_default);
+        let spam_analysis = request.spam_analysis.unwrap_or(policy.spam_analysis_default);
+        let chaos = request.chaos.clone().filter(|_| policy.chaos_available);
         let inbox = Inbox {
             key: InboxKey::new(now),
             address,
             hash,
             mode: mode.clone(),
-            email_auth: email_auth && self.policy().email_auth_available,
-            spam_analysis: false,
-            persistent: false,
-            chaos: None,
+            email_auth: email_auth && policy.email_auth_available,
+            spam_analysis: spam_analysis && policy.spam_analysis_available,
+            persistent: policy.persistence.decide(request.persistent),
+            chaos: chaos.map(Arc::new),
             created_at: now,
-            expires_at: now.after(ttl.duration()),
+            expires_at: ttl.map_or(Inbox::NEVER, |ttl| now.after(ttl.duration())),
         };
         let new = NewInbox {
             inbox: inbox.clone(),

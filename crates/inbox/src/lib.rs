@@ -7,12 +7,13 @@
 //! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
-//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`deposit`], [`prepare`], [`parser`], [`content`],
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`chaos`], [`deposit`], [`prepare`], [`parser`], [`content`],
 //! [`arrival_event`], [`read`], [`view`], [`remove`], [`expire`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
 //! processor time).
 
 pub mod arrival_event;
 pub mod budget;
+pub mod chaos;
 pub mod content;
 pub mod create;
 pub mod deposit;

@@ -41,6 +41,11 @@ impl ChoicePolicy {
         matches!(self, Self::Enabled | Self::Disabled)
     }
 
+    /// Whether an inbox has it whose client wishes this; a wish that is not allowed is passed over.
+    pub fn decide(self, wish: Option<bool>) -> bool {
+        wish.filter(|_| self.allows_choice()).unwrap_or(self.is_default())
+    }
+
     /// The name on the wire and in settings.
     pub fn as_str(self) -> &'static str {
         match self {
