@@ -175,3 +175,6 @@ fn track_by(fields: &mut Fields) -> Option<TrackBy> {
         _ => fields.wrong("trackBy", "must be 'ip', 'sender' or 'ip_sender'"),
     }
 }
+
+#[cfg(test)]
+mod tests;
