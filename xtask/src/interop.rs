@@ -1,75 +1,43 @@
-//! `cargo xtask interop`: the official Python SDK of the peer, unchanged, and a library of Standard Webhooks, against
-//! our debug server and our command line.
+//! `cargo xtask interop`: programs that we did not write, unchanged, against our debug server and our command line.
+//!
+//! The official Python SDK of the peer walks through scripts of ours and through its own tests; a library of Standard
+//! Webhooks judges deliveries.
 
+mod distribution;
 mod environment;
+mod junit;
+mod suite;
+mod summary;
+mod walks;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use anyhow::Result;
 
-use anyhow::{Context, Result, ensure};
-use tempfile::TempDir;
+use crate::shell;
 
-use crate::server::Server;
-use crate::{repository, shell};
-
-/// The scripts, each a program of its own; a folder beside them holds what they share.
-const SCRIPTS: &str = "tests/interop/python";
-
-/// As the SDK expects the peer, with webhooks to receivers of this machine.
-const SETTINGS: [(&str, &str); 2] = [("SVC_WIRE_PROFILE", "vaultsandbox"), ("SVC_WEBHOOK_ALLOW_HTTP", "true")];
+/// What to do with what it comes to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Write what the SDK's own tests came to into docs/INTEROP.md
+    #[arg(long)]
+    write: bool,
+}
 
 /// Builds the debug server and the command line, and walks.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let packages = ["--package", "restante-server", "--package", "restante-cli"];
     shell::run(shell::cargo(["build"]).args(packages))?;
-    walk()
+    let python = environment::prepare()?;
+    walks::run(&python)?;
+    let outcome = suite::run(&python)?;
+    if options.write {
+        summary::write(&python, &outcome)?;
+    }
+    outcome.check()
 }
 
-/// Prepares the environment, starts the server that was built, runs every script against it, and stops it whatever
-/// happens.
+/// The same with what was built, and nothing is written.
 pub(crate) fn walk() -> Result<()> {
     let python = environment::prepare()?;
-    let folder = TempDir::new()?;
-    let built = repository::target()?.join("debug");
-    let server = Server::start(&built.join("server"), folder.path(), &SETTINGS)?;
-    match run_scripts(&python, &server, &built.join("restante")) {
-        Ok(()) => server.stop(),
-        Err(error) => {
-            eprintln!("-- last lines of the server's log\n{}", server.log_tail());
-            Err(error)
-        }
-    }
-}
-
-fn run_scripts(python: &Path, server: &Server, command_line: &Path) -> Result<()> {
-    let scripts = scripts()?;
-    ensure!(!scripts.is_empty(), "no script in {SCRIPTS}");
-    for script in scripts {
-        let found = server.discovery();
-        let mut command = Command::new(python);
-        // -B: no byte code beside the sources; -u: a line is seen when its step ends.
-        command.arg("-B").arg("-u").arg(&script);
-        command
-            .env("RESTANTE_URL", &found.url)
-            .env("RESTANTE_SMTP", &found.smtp);
-        command
-            .env("RESTANTE_API_KEY_FILE", &found.api_key_file)
-            .env("RESTANTE_COMMAND", command_line);
-        shell::run(&mut command)?;
-    }
-    Ok(())
-}
-
-fn scripts() -> Result<Vec<PathBuf>> {
-    let folder = repository::root().join(SCRIPTS);
-    let mut scripts = Vec::new();
-    for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {SCRIPTS}"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "py") {
-            scripts.push(path);
-        }
-    }
-    scripts.sort();
-    Ok(scripts)
+    walks::run(&python)?;
+    suite::run(&python)?.check()
 }

@@ -58,8 +58,8 @@ enum Command {
     },
     /// Build the release binaries
     Build,
-    /// Run the official Python SDK against a debug server
-    Interop,
+    /// Run the official Python SDK and its own tests against a debug server
+    Interop(interop::Options),
     /// Send hostile input to a running server, by default a debug server of this checkout
     Probe(probe::Options),
     /// Send more than there is room for to the release server: large mails, slow clients, resets
@@ -95,7 +95,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Vectors { check } => vectors::run(*check),
         Command::Fixtures { check } => fixtures::run(*check),
         Command::Build => release::run(),
-        Command::Interop => interop::run(),
+        Command::Interop(options) => interop::run(options),
         Command::Probe(options) => probe::run(options),
         Command::Load(options) => load::run(options),
         Command::Bench(options) => bench::run(options),

@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         folder: "crates/monitor",
         may_use: &["crates/model"],
-        in_tests: &[],
+        in_tests: &["crates/testkit"],
     },
     Row {
         folder: "crates/storage",
@@ -81,6 +81,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         folder: "crates/ingest",
         may_use: &[
+            "crates/envelope",
             "crates/model",
             "crates/smtp",
             "crates/message",
@@ -90,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
             "crates/monitor",
             "crates/inbox",
         ],
-        in_tests: &["crates/testkit", "crates/envelope", "crates/storage"],
+        in_tests: &["crates/testkit", "crates/storage"],
     },
     Row {
         folder: "crates/api",
@@ -283,6 +284,10 @@ pub(super) const OWNED: &[Owned] = &[
     Owned {
         package: "reqwest",
         owners: &["crates/webhook", "crates/client", "crates/spam"],
+    },
+    Owned {
+        package: "roxmltree",
+        owners: &["xtask"],
     },
     Owned {
         package: "rustix",
