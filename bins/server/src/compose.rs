@@ -78,7 +78,7 @@ impl RunningServer {
             stop: CancellationToken::new(),
         };
         let key = KeyDigest::of(secrets.api_key.expose());
-        let monitor = Arc::new(Monitor::new(clock.now()));
+        let monitor = Arc::new(Monitor::new(Arc::clone(&clock)));
         let (inboxes, webhooks) = server.use_cases(settings, secrets, &clock, &monitor).await?;
         let api = Api::new(
             inboxes.clone(),

@@ -93,7 +93,7 @@ impl Fixture {
             max_body_bytes: MAX_BODY_BYTES,
         };
         let parts = Parts {
-            monitor: Arc::new(Monitor::new(clock.now())),
+            monitor: Arc::new(Monitor::new(clock.clone())),
             store: Arc::clone(&store),
             bus: bus.clone(),
             clock: clock.clone(),

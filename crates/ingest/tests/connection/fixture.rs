@@ -58,7 +58,7 @@ impl Fixture {
         };
         let store = Embedded::open(&EmbeddedConfig::new(data.path().join("store"), stamp)).unwrap();
         let clock = Arc::new(FakeClock::at(Timestamp::from_unix_ms(1_769_341_276_000)));
-        let monitor = Arc::new(Monitor::new(clock.now()));
+        let monitor = Arc::new(Monitor::new(clock.clone()));
         let inboxes = Inboxes::new(Parts {
             store: Arc::new(store),
             bus: Bus::starting_after(0),
