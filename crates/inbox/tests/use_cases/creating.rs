@@ -157,6 +157,33 @@ async fn the_policy_decides_what_may_be_chosen() {
 }
 
 #[tokio::test]
+async fn spam_analysis_is_the_clients_choice_where_the_server_has_it() {
+    for (available, default, wish, granted) in [
+        (true, false, None, false),
+        (true, false, Some(true), true),
+        (true, true, None, true),
+        (true, true, Some(false), false),
+        (false, true, None, false),
+        (false, false, Some(true), false),
+    ] {
+        let fixture = Fixture::with(InboxPolicy {
+            spam_analysis_available: available,
+            spam_analysis_default: default,
+            ..policy()
+        });
+        let request = CreateRequest {
+            address: Some("bob@restante.test".into()),
+            spam_analysis: wish,
+            ..CreateRequest::default()
+        };
+        let created = fixture.inboxes.create(request).await.unwrap();
+        assert_eq!(created.spam_analysis, granted, "{available} {default} {wish:?}");
+        let found = fixture.inboxes.find("bob@restante.test").await.unwrap();
+        assert_eq!(found.spam_analysis, granted, "{available} {default} {wish:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_unusable_client_key_is_refused_and_a_plain_inbox_ignores_it() {
     let fixture = Fixture::new();
     let good = DecapsulationKey::generate();

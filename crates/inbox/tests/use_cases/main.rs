@@ -4,9 +4,11 @@
 
 mod creating;
 mod expiring;
+mod faulting;
 mod fixture;
 mod hooked;
 mod panicking;
+mod persisting;
 mod removing;
 mod retention;
 mod sealing;
