@@ -410,6 +410,10 @@ impl Store for Embedded {
         self.commit(decide::TakesMail).await.unwrap_or(false)
     }
 
+    async fn room(&self) -> Result<u64, Unavailable> {
+        self.commit(decide::RoomLeft).await
+    }
+
     async fn close(&self) {
         let (closed, done) = oneshot::channel();
         if let Some(queue) = &self.queue

@@ -172,6 +172,11 @@ pub trait Store: WebhookStore {
     /// The answer stands in line with the calls that write, so a disk that does not answer keeps it waiting too.
     async fn takes_mail(&self) -> bool;
 
+    /// Bytes that mail may still take on the disk, above the floor of free space.
+    ///
+    /// Like [`Store::takes_mail`] it stands in line with the calls that write.
+    async fn room(&self) -> Result<u64, Unavailable>;
+
     /// Ends the store: what is queued is written, synced, and later calls are [`Unavailable`].
     async fn close(&self);
 }

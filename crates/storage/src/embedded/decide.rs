@@ -82,6 +82,17 @@ impl Operation for TakesMail {
     }
 }
 
+/// [`crate::Store::room`].
+pub(super) struct RoomLeft;
+
+impl Operation for RoomLeft {
+    type Answer = u64;
+
+    fn decide(self, _: &View<'_>, Room(bytes): Room) -> Result<Decision<u64>, IndexError> {
+        Ok(Decision::nothing(bytes))
+    }
+}
+
 /// The outcome of [`Create`] before the inbox is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Creation {
