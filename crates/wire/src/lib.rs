@@ -13,12 +13,13 @@
 //! );
 //! ```
 //!
-//! Modules: [`server`], [`inbox`], [`email`], [`webhook`], [`error`]; [`discovery`].
+//! Modules: [`server`], [`inbox`], [`email`], [`webhook`], [`metrics`], [`error`]; [`discovery`].
 
 pub mod discovery;
 pub mod email;
 pub mod error;
 pub mod inbox;
+pub mod metrics;
 pub mod server;
 pub mod webhook;
 
@@ -26,6 +27,7 @@ pub use discovery::Discovery;
 pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
+pub use metrics::{ConsoleKind, ConsoleLine, Metrics, StorageMetrics};
 pub use restante_model::Base64;
 pub use server::{CheckKey, Health, HealthStatus, ServerInfo};
 pub use webhook::{
