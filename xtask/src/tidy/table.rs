@@ -298,17 +298,19 @@ pub(super) const OWNED: &[Owned] = &[
         package: "rustls",
         // crates/auth, crates/webhook: a TLS configuration that trusts nobody, for a resolver that uses none (record 0013).
         // crates/webhook: the authorities that a sender trusts (record 0018); crates/client: those of the SDK.
+        // crates/spam: those that rspamd's certificate is checked with.
         owners: &[
             "crates/tls",
             "crates/auth",
             "crates/webhook",
             "crates/client",
+            "crates/spam",
             "crates/testkit",
         ],
     },
     Owned {
         package: "rustls-native-certs",
-        owners: &["crates/webhook", "crates/client"],
+        owners: &["crates/webhook", "crates/client", "crates/spam"],
     },
     // Only tests compare with it (ADR 0001).
     Owned {
