@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use restante_envelope::{EncapsulationKey, KeyError, WireProfile, digest};
 use restante_model::address::ADDRESS_MAX;
 use restante_model::{AddressError, ChaosConfig, Domain, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Ttl};
+use restante_monitor::Happening;
 use restante_storage::{Created, Idempotency, NewInbox, Unavailable};
 use std::sync::Arc;
 
@@ -266,6 +267,7 @@ impl Inboxes {
         match self.store().create_inbox(new, now).await? {
             Created::New => {
                 self.shared.expiry_changed.notify_one();
+                self.shared.monitor.note(Happening::InboxCreated(&inbox.address));
                 Ok(Arc::new(inbox))
             }
             Created::Repeated(first) => Ok(first),

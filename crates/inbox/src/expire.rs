@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use restante_model::Timestamp;
+use restante_model::{RemovalReason, Timestamp};
 use restante_storage::{ReadError, Unavailable};
 
 use crate::Inboxes;
@@ -60,6 +60,7 @@ impl Inboxes {
         // In turn, so that none of them waits for the backlog of another.
         loop {
             let retired = store.retire_expired(RETIRE_CHUNK, self.now()).await?;
+            self.note_end(retired, RemovalReason::Ttl, None);
             let reaped = store.reap(REAP_CHUNK, self.now()).await?;
             let evicted = store.evict(retention, EVICT_CHUNK, self.now()).await?;
             if retired + reaped.emails + evicted.emails > 0 {

@@ -1,6 +1,7 @@
 //! Removing: one email, one inbox, all inboxes. The reason is an argument of the store's removals.
 
 use restante_model::{EmailId, Inbox, InboxAddress, RemovalReason};
+use restante_monitor::Happening;
 
 use crate::{Inboxes, ReadError};
 
@@ -41,7 +42,8 @@ impl Inboxes {
         };
         let now = self.now();
         if let Some(inbox) = self.store().inbox(&address, now).await? {
-            self.store().retire(&[inbox.key], RemovalReason::Manual, now).await?;
+            let retired = self.store().retire(&[inbox.key], RemovalReason::Manual, now).await?;
+            self.note_end(retired, RemovalReason::Manual, Some(&address));
             self.retired_some();
         }
         Ok(())
@@ -58,12 +60,22 @@ impl Inboxes {
             let now = self.now();
             let page = self.store().inboxes(after, RETIRE_CHUNK, now).await?;
             let keys: Vec<_> = page.inboxes.iter().map(|inbox| inbox.key).collect();
-            deleted += self.store().retire(&keys, RemovalReason::Manual, now).await?;
+            let retired = self.store().retire(&keys, RemovalReason::Manual, now).await?;
+            self.note_end(retired, RemovalReason::Manual, None);
+            deleted += retired;
             after = page.inboxes.last().map(|inbox| inbox.hash);
             if !page.more || after.is_none() {
                 self.retired_some();
                 return Ok(deleted);
             }
+        }
+    }
+
+    /// Says that inboxes ended; `address` if it was one that somebody named.
+    pub(crate) fn note_end(&self, count: usize, reason: RemovalReason, address: Option<&InboxAddress>) {
+        if count > 0 {
+            let ended = Happening::InboxesEnded { count, reason, address };
+            self.shared.monitor.note(ended);
         }
     }
 
