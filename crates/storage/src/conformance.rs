@@ -1,9 +1,10 @@
 //! What every backend must do, as tests over any [`Store`].
 //!
 //! [`run`] asks for a fresh, empty store for each rule; [`model`] compares a store with an obvious one in memory.
-//! The modules are one group of rules each: [`inboxes`] (names and their lives), [`mail`] (what is stored),
+//! The modules are one group of rules each: [`inboxes`] (names and their lives), [`traits`] (what else
+//! they are), [`mail`] (what is stored),
 //! [`order`] (sequences and hashes), [`removal`] (retiring and reaping), [`retention`] (evicting), [`webhooks`] (who is
-//! told), [`events`] (of what), [`queue`] (dispatching and claiming), [`settling`] (what came of it), [`redelivery`]
+//! told), [`events`] (of what), [`thrown_away`] (of mail that is not stored), [`queue`] (dispatching and claiming), [`settling`] (what came of it), [`redelivery`]
 //! (once more), [`orphans`] (webhooks that end).
 //!
 //! A rule that a backend breaks panics, as a test does.
@@ -19,6 +20,8 @@ pub mod redelivery;
 pub mod removal;
 pub mod retention;
 pub mod settling;
+pub mod thrown_away;
+pub mod traits;
 pub mod webhooks;
 
 use std::sync::Arc;
@@ -34,12 +37,14 @@ pub const START: Timestamp = Timestamp::from_unix_ms(1_769_341_276_000);
 /// Runs every rule, each on a store that `open` makes.
 pub async fn run(open: impl AsyncFn() -> Arc<dyn Store>) {
     inboxes::run(&open).await;
+    traits::run(&open).await;
     mail::run(&open).await;
     order::run(&open).await;
     removal::run(&open).await;
     retention::run(&open).await;
     webhooks::run(&open).await;
     events::run(&open).await;
+    thrown_away::run(&open).await;
     queue::run(&open).await;
     settling::run(&open).await;
     redelivery::run(&open).await;

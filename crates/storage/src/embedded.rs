@@ -86,6 +86,7 @@ pub use stamp::Stamp;
 pub use tools::{HeldStore, NewStore, Statistics, ToolError, leftovers, remove};
 pub use verify::{Finding, Problem, Progress, Verified};
 
+use crate::chaos_json;
 use crate::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, InboxPage, ListPage, NewEmail, NewInbox, Part,
     ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, ThrownAway, Unavailable, Usage,
@@ -189,6 +190,14 @@ impl Embedded {
     }
 }
 
+/// A configuration as it is stored. None that callers make is refused: all their numbers are within bounds.
+fn encoded(chaos: Option<&ChaosConfig>) -> Result<Option<Bytes>, Unavailable> {
+    let encode = |chaos| chaos_json::encode(chaos).ok_or(Unavailable);
+    let encoded = chaos.map(encode).transpose();
+    encoded
+        .inspect_err(|_| tracing::error!("what is to be done to mail cannot be stored: it has no end, or is no number"))
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
         self.queue = None;
@@ -202,7 +211,8 @@ impl Drop for Embedded {
 #[async_trait]
 impl Store for Embedded {
     async fn create_inbox(&self, new: NewInbox, now: Timestamp) -> Result<Created, CreateError> {
-        match self.commit(decide::Create { new, now }).await?? {
+        let chaos = encoded(new.inbox.chaos.as_deref())?;
+        match self.commit(decide::Create { new, chaos, now }).await?? {
             Creation::New => Ok(Created::New),
             Creation::Repeated(inbox) => {
                 let first = self.shared.inbox_of_key(inbox).await.map_err(|_| Unavailable)?;
@@ -235,15 +245,16 @@ impl Store for Embedded {
 
     async fn set_chaos(
         &self,
-        _inbox: InboxKey,
-        _chaos: Option<Arc<ChaosConfig>>,
-        _now: Timestamp,
+        inbox: InboxKey,
+        chaos: Option<Arc<ChaosConfig>>,
+        now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        Err(Unavailable)
+        let chaos = encoded(chaos.as_deref())?;
+        self.commit(decide::SetChaos { inbox, chaos, now }).await
     }
 
-    async fn tell(&self, _arrivals: Vec<ThrownAway>, _now: Timestamp) -> Result<(), Unavailable> {
-        Err(Unavailable)
+    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), Unavailable> {
+        self.commit(decide::Tell { arrivals, now }).await?
     }
 
     async fn accept(

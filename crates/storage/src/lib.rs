@@ -1,11 +1,12 @@
 //! Where mail is kept: the [`Store`] trait, its conformance suite, the embedded backend, and the [`Bus`].
 //!
 //! A method of [`Store`] is an operation of the domain and one atomic, durable step.
-//! The crate knows nothing of SMTP, HTTP, JSON or sealing: the parts of an email are opaque bytes to it.
+//! The crate knows nothing of SMTP, HTTP, sealing or the JSON of the interface: the parts of an email are opaque bytes to it.
 //!
 //! Modules, in reading order: [`store`], [`webhook_store`], [`queue_item`], [`bus`], [`embedded`], [`transfer`], `conformance` (with the feature of that name, for the tests of a backend).
 
 pub mod bus;
+mod chaos_json;
 #[cfg(any(test, feature = "conformance"))]
 #[expect(clippy::unwrap_used, reason = "a broken rule panics, as a test does")]
 pub mod conformance;

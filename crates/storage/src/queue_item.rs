@@ -83,6 +83,8 @@ pub enum EventItemKind {
         /// The hash of its inbox.
         inbox_hash: [u8; 32],
     },
+    /// An email came and was thrown away: what came with it, sealed.
+    ThrownAway(Bytes),
 }
 
 /// A delivery.
@@ -126,7 +128,7 @@ impl QueueItem {
             Self::Dispatched { .. } => 0,
             Self::Webhook(webhook) => webhook.config.len(),
             Self::Event(event) => match &event.what {
-                EventItemKind::Arrived(data) => data.len(),
+                EventItemKind::Arrived(data) | EventItemKind::ThrownAway(data) => data.len(),
                 EventItemKind::Removed { .. } => 0,
             },
             Self::Delivery(delivery) => delivery.report.as_ref().map_or(0, Bytes::len),

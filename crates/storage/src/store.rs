@@ -49,7 +49,8 @@ pub trait Store: WebhookStore {
     /// Raises the events of mail that is not stored, for the webhooks that want to hear of arrivals: they hear
     /// `email.received` and nothing more. All of them or none.
     ///
-    /// One whose inbox is gone, or that no enabled webhook wants, is passed over; so is a repetition.
+    /// One whose inbox is gone, or that no enabled webhook wants, is passed over; so is a repetition, as long as the
+    /// event is there. Below the floor of free space nothing is told, and the answer is [`Unavailable`].
     /// The order of events is that of the calls, together with those of [`Store::accept`].
     async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), Unavailable>;
 

@@ -52,12 +52,16 @@ pub(super) fn apply(view: &mut View<'_>, head: &Head, place: Place) -> Result<()
         }
         Head::MailEvicted { inbox, through, .. } => mail::evicted(view, InboxKey::from_bytes(*inbox), *through, place),
         Head::InboxReaped { inbox, held_in } => inbox::reaped(view, InboxKey::from_bytes(*inbox), held_in, place),
+        Head::ChaosSet { inbox, chaos, .. } => {
+            inbox::chaos_set(view, InboxKey::from_bytes(*inbox), chaos.as_ref(), place)
+        }
         Head::WebhookStored(stored) => webhook::stored(view, stored, place),
         Head::WebhookChanged { webhook, state } => {
             webhook::changed(view, WebhookId::from_bytes(*webhook), state, place)
         }
         Head::WebhookReaped { webhook } => webhook::reaped(view, WebhookId::from_bytes(*webhook)),
         Head::EventStored(stored) => event::arrived(view, stored, place),
+        Head::ThrownAway(thrown) => event::thrown_away(view, thrown, place),
         Head::EventsRaised(raised) => event::removed(view, raised, place),
         Head::EventsForgotten { events } => event::forgotten(view, events),
         Head::EventsDispatched { through, last } => event::dispatched(view, *through, *last, place),

@@ -8,12 +8,12 @@ use restante_model::{Inbox, InboxAddress, InboxHash};
 /// Inboxes kept by address, and as many by hash.
 const INBOXES: usize = 4096;
 
-/// A bounded cache of inboxes that never shows one again after it was retired.
+/// A bounded cache of inboxes that never shows one again after it was retired, nor as it was before a change.
 #[derive(Debug)]
 pub(super) struct InboxCache {
     by_address: Cache<String, Arc<Inbox>>,
     by_hash: Cache<InboxHash, Arc<Inbox>>,
-    /// Even while nothing is being retired; what was read from the index under another value is not kept.
+    /// Even while nothing is being changed; what was read from the index under another value is not kept.
     epoch: Mutex<u64>,
 }
 
@@ -43,7 +43,7 @@ impl InboxCache {
         Epoch(*self.epoch.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps an inbox that was read from the index, unless inboxes were retired since.
+    /// Keeps an inbox that was read from the index, unless inboxes were changed since.
     pub(super) fn keep(&self, inbox: &Arc<Inbox>, read_in: Epoch) {
         let epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
         if *epoch == read_in.0 && epoch.is_multiple_of(2) {
@@ -53,10 +53,11 @@ impl InboxCache {
         }
     }
 
-    /// Runs `apply`, which retires the inboxes with these names in the index.
+    /// Runs `apply`, which retires or changes the inboxes with these names in the index.
     ///
-    /// They leave the cache before, and nothing enters it meanwhile: who has seen an inbox gone never sees it again.
-    pub(super) fn retire<T>(&self, names: &[(String, InboxHash)], apply: impl FnOnce() -> T) -> T {
+    /// They leave the cache before, and nothing enters it meanwhile: who has seen an inbox gone never sees it again,
+    /// and who has seen a change never sees what was before.
+    pub(super) fn change<T>(&self, names: &[(String, InboxHash)], apply: impl FnOnce() -> T) -> T {
         if names.is_empty() {
             return apply();
         }
@@ -105,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_retirement_is_not_kept() {
+    fn what_was_read_before_a_change_is_not_kept() {
         let (cache, inbox) = (InboxCache::new(), inbox());
         let before = cache.epoch();
         let names = [(inbox.address.as_str().to_owned(), inbox.hash)];
-        cache.retire(&names, || cache.keep(&inbox, cache.epoch()));
+        cache.change(&names, || cache.keep(&inbox, cache.epoch()));
         cache.keep(&inbox, before);
         assert!(cache.at_address(&inbox.address).is_none());
         cache.keep(&inbox, cache.epoch());
         assert!(cache.at_address(&inbox.address).is_some() && cache.at_hash(&inbox.hash).is_some());
-        cache.retire(&names, || ());
+        cache.change(&names, || ());
         assert!(cache.at_address(&inbox.address).is_none() && cache.at_hash(&inbox.hash).is_none());
     }
 }

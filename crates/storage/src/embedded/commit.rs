@@ -260,10 +260,10 @@ impl Committer {
     fn commit(&mut self, group: &mut Group<'_>, decided: &mut Vec<Box<dyn Job>>) -> Result<(), Failure> {
         if self.log.staged_bytes() > 0 {
             self.log.commit()?;
-            let retired = std::mem::take(&mut group.retired);
+            let changed = std::mem::take(&mut group.changed);
             let live_changes = group.view.live_changes()?;
             let due_changes = group.view.due_changes()?;
-            self.shared.inboxes.retire(&retired, || {
+            self.shared.inboxes.change(&changed, || {
                 let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
                 #[cfg(test)]
                 tests::faults::inject_index(&self.shared.dir)?;
@@ -421,21 +421,21 @@ impl Drop for Ends {
 struct Group<'a> {
     view: View<'a>,
     /// Names that must leave the cache of inboxes.
-    retired: Vec<(String, InboxHash)>,
+    changed: Vec<(String, InboxHash)>,
 }
 
 impl<'a> Group<'a> {
     fn new(index: &'a Index) -> Result<Self, IndexError> {
         Ok(Self {
             view: View::new(index)?,
-            retired: Vec::new(),
+            changed: Vec::new(),
         })
     }
 
     /// Adds the records of a call to the log's group and to the view.
     fn stage(&mut self, log: &mut Log, records: Vec<Record>) -> Result<(), IndexError> {
         for (head, place) in log.stage(records) {
-            self.note_retired(&head)?;
+            self.note_changed(&head)?;
             apply(&mut self.view, &head, place)?;
         }
         (self.view.meta.segment, self.view.meta.offset) = log.end();
@@ -443,13 +443,15 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn note_retired(&mut self, head: &Head) -> Result<(), IndexError> {
-        let Head::InboxesRetired { inboxes, .. } = head else {
-            return Ok(());
+    fn note_changed(&mut self, head: &Head) -> Result<(), IndexError> {
+        let inboxes = match head {
+            Head::InboxesRetired { inboxes, .. } => inboxes.as_slice(),
+            Head::ChaosSet { inbox, .. } => std::slice::from_ref(inbox),
+            _ => return Ok(()),
         };
         for inbox in inboxes {
             if let Some(row) = self.view.inbox(InboxKey::from_bytes(*inbox))? {
-                self.retired.push((row.address, InboxHash::from_bytes(row.hash)));
+                self.changed.push((row.address, InboxHash::from_bytes(row.hash)));
             }
         }
         Ok(())

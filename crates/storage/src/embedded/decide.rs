@@ -1,6 +1,7 @@
 //! What each call writes: it looks at the view of the group and answers with records. It writes nothing itself.
 
 mod accept;
+mod chaos;
 mod dispatch;
 mod evict;
 mod forget;
@@ -9,6 +10,7 @@ mod reap;
 mod reap_webhooks;
 mod redeliver;
 mod settle;
+mod tell;
 mod webhook;
 
 use std::time::Duration;
@@ -23,6 +25,7 @@ use super::rows::{IdempotencyRow, key, signature_bit};
 use super::view::View;
 use crate::{CreateError, NewInbox, Part};
 pub(super) use accept::Accept;
+pub(super) use chaos::SetChaos;
 pub(super) use dispatch::Dispatch;
 pub(super) use evict::{Evict, Round};
 pub(super) use forget::ForgetUnheard;
@@ -31,6 +34,7 @@ pub(super) use reap::Reap;
 pub(super) use reap_webhooks::{OrphanRound, ReapWebhooks};
 pub(super) use redeliver::Redeliver;
 pub(super) use settle::Settle;
+pub(super) use tell::Tell;
 pub(super) use webhook::{CreateWebhook, RemoveWebhook, UpdateWebhook};
 
 /// How long a repeated request is answered with what the first one made.
@@ -103,6 +107,8 @@ pub(super) enum Creation {
 /// [`crate::Store::create_inbox`].
 pub(super) struct Create {
     pub(super) new: NewInbox,
+    /// What is done to its mail, as [`crate::chaos_json`] has it.
+    pub(super) chaos: Option<Bytes>,
     pub(super) now: Timestamp,
 }
 
@@ -110,7 +116,7 @@ impl Operation for Create {
     type Answer = Result<Creation, CreateError>;
 
     fn decide(self, view: &View<'_>, _room: Room) -> Result<Decision<Self::Answer>, IndexError> {
-        let Self { new, now } = self;
+        let Self { new, chaos, now } = self;
         let inbox = &new.inbox;
         let key = inbox.key;
         if view.inbox(key)?.is_some() || view.retired(key)?.is_some() || view.reaped(key)?.is_some() {
@@ -134,7 +140,7 @@ impl Operation for Create {
             }
         }
         let mut records = Record::retired(&expired, RemovalReason::Ttl, now);
-        records.push(Record::created(&new));
+        records.push(Record::created(&new, chaos));
         Ok(Decision::write(records, Ok(Creation::New)))
     }
 }

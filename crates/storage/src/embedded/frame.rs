@@ -26,7 +26,7 @@
 use super::record::Head;
 
 /// The version of the format that this build reads and writes; the stamp carries it too.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 /// Bytes of the header of a segment file.
 pub(super) const FILE_HEADER: usize = 36;
 /// Bytes of a frame.
@@ -146,7 +146,7 @@ mod tests {
         let bytes = frame.encode(Salt(*b"saltsalt"), &head);
         assert_eq!(hex(&bytes), "727374521200000000000000010000001800000000000000fd547a6d");
         let header = a_header().encode(7);
-        let expected = "7273745345474d540400000007000000090000000000000073616c7473616c74c358ee72";
+        let expected = "7273745345474d540500000007000000090000000000000073616c7473616c74e43dcbf3";
         assert_eq!(hex(&header), expected);
     }
 

@@ -129,6 +129,7 @@ fn webhook_item(webhook: [u8; 16], row: &WebhookRow, config: Bytes) -> WebhookIt
 fn event_item(sequence: u64, row: EventRow, data: Option<Bytes>) -> EventItem {
     let (at, what) = match row.happened {
         Happened::Arrived { at, .. } => (at, EventItemKind::Arrived(data.unwrap_or_default())),
+        Happened::ThrownAway { at, .. } => (at, EventItemKind::ThrownAway(data.unwrap_or_default())),
         Happened::Removed {
             reason,
             at,
@@ -266,17 +267,16 @@ fn event_record(item: EventItem) -> Record {
         at,
         what,
     } = item;
+    let head = ArrivalHead {
+        sequence,
+        inbox,
+        email,
+        at,
+        data: Blob::of(&[]),
+    };
     match what {
-        EventItemKind::Arrived(data) => {
-            let head = ArrivalHead {
-                sequence,
-                inbox,
-                email,
-                at,
-                data: Blob::of(&data),
-            };
-            Record::arrival(head, data)
-        }
+        EventItemKind::Arrived(data) => Record::arrival(head, data),
+        EventItemKind::ThrownAway(data) => Record::thrown_away(head, data),
         EventItemKind::Removed {
             reason,
             inbox_address,

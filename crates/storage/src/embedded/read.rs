@@ -13,6 +13,7 @@ use super::relocate::inbox_row;
 use super::rows::{BlobAt, CountRow, InboxRow, MailRow, decode, key};
 use super::segments::{SegmentError, damaged};
 use super::shared::Shared;
+use crate::chaos_json;
 use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmail, SyncStatus, Unavailable};
 
 /// Readers retry so often before they hold up the committer to see an inbox that does not change.
@@ -42,15 +43,17 @@ impl Shared {
                 InboxMode::Encrypted { key }
             }
         };
+        let chaos = row.chaos.as_deref().map(|json| chaos_json::decode(json).map(Arc::new));
+        let chaos = chaos.map(|read| read.ok_or_else(|| damaged("chaos"))).transpose()?;
         Ok(Some(Arc::new(Inbox {
             key: inbox,
             address: InboxAddress::parse_exact(&row.address).map_err(|_| damaged("address"))?,
             hash: InboxHash::from_bytes(row.hash),
             mode,
             email_auth: row.email_auth,
-            spam_analysis: false,
-            persistent: false,
-            chaos: None,
+            spam_analysis: row.spam_analysis,
+            persistent: row.persistent,
+            chaos,
             created_at: Timestamp::from_unix_ms(row.created_at),
             expires_at: Timestamp::from_unix_ms(row.expires_at),
         })))

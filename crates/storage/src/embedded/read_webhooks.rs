@@ -188,6 +188,7 @@ fn stored_event(sequence: u64, row: EventRow) -> StoredEvent {
         email: EmailId::from_bytes(row.email),
         happening: match row.happened {
             Happened::Arrived { .. } => Happening::Arrived,
+            Happened::ThrownAway { .. } => Happening::ThrownAway,
             Happened::Removed {
                 reason,
                 at,

@@ -103,6 +103,15 @@ pub(super) enum Head {
         webhook: [u8; 16],
         deliveries: Vec<(u64, EventType)>,
     },
+    /// An email came and was thrown away, and some webhook wants to hear of it. The blob is what came with it.
+    ThrownAway(ArrivalHead),
+    /// What is done to the mail of an inbox from here on. It says what earlier ones said, and the record of the inbox.
+    ChaosSet {
+        inbox: [u8; 16],
+        /// JSON, as [`crate::chaos_json`] has it.
+        chaos: Option<Bytes>,
+        at: u64,
+    },
 }
 
 /// SHA-256 of an idempotency key and of the request's body.
@@ -123,6 +132,10 @@ pub(super) struct InboxHead {
     pub(super) ended: Option<Ended>,
     /// Segments that may hold earlier records of it.
     pub(super) copies: Vec<u32>,
+    pub(super) spam_analysis: bool,
+    pub(super) persistent: bool,
+    /// What is done to its mail: JSON, as [`crate::chaos_json`] has it.
+    pub(super) chaos: Option<Bytes>,
 }
 
 /// How far the end of a retired inbox has come.
@@ -168,7 +181,7 @@ impl Head {
             Self::MailStored(mail) => mail.parts.iter().map(|(_, blob)| *blob).collect(),
             Self::SignatureAttached { blob, .. } => vec![*blob],
             Self::WebhookStored(webhook) => vec![webhook.config],
-            Self::EventStored(event) => vec![event.data],
+            Self::EventStored(event) | Self::ThrownAway(event) => vec![event.data],
             Self::DeliveryStored(delivery) => delivery.report.into_iter().collect(),
             _ => Vec::new(),
         }
@@ -185,7 +198,8 @@ impl Head {
             | Self::SignatureAttached { .. }
             | Self::MailReaped { .. }
             | Self::InboxReaped { .. }
-            | Self::MailEvicted { .. } => false,
+            | Self::MailEvicted { .. }
+            | Self::ChaosSet { .. } => false,
             Self::WebhookStored(_)
             | Self::WebhookChanged { .. }
             | Self::WebhookReaped { .. }
@@ -196,7 +210,8 @@ impl Head {
             | Self::DeliveriesQueued { .. }
             | Self::DeliveryStored(_)
             | Self::DeliveryChanged { .. }
-            | Self::DeliveriesForgotten { .. } => true,
+            | Self::DeliveriesForgotten { .. }
+            | Self::ThrownAway(_) => true,
         }
     }
 }
@@ -218,7 +233,7 @@ impl Record {
     }
 
     /// An inbox is created.
-    pub(super) fn created(new: &NewInbox) -> Self {
+    pub(super) fn created(new: &NewInbox, chaos: Option<Bytes>) -> Self {
         let inbox = &new.inbox;
         let key = match &inbox.mode {
             InboxMode::Plain => None,
@@ -236,6 +251,9 @@ impl Record {
                 key: key.as_deref().map(Blob::of),
                 ended: None,
                 copies: Vec::new(),
+                spam_analysis: inbox.spam_analysis,
+                persistent: inbox.persistent,
+                chaos,
             }),
             blobs: key.into_iter().collect(),
         }
@@ -312,7 +330,7 @@ mod tests {
     use super::super::frame::HEAD_MAX;
     use super::*;
 
-    /// A record as format 4 has it: this test fails when the format changes without a new version.
+    /// A record as format 5 has it: this test fails when the format changes without a new version.
     #[test]
     #[expect(clippy::too_many_lines, reason = "one case for each kind of record")]
     fn the_format_is_pinned() {
@@ -337,9 +355,12 @@ mod tests {
                         reaped: Some(email),
                     }),
                     copies: vec![9, 300],
+                    spam_analysis: true,
+                    persistent: false,
+                    chaos: Some(Bytes::from_static(b"{}")),
                 }),
                 format!(
-                    "00{}0361406203{}01ac020101{}{}010384868808010201{}0209ac02",
+                    "00{}0361406203{}01ac020101{}{}010384868808010201{}0209ac02010001027b7d",
                     "01".repeat(16),
                     "03".repeat(31),
                     "04".repeat(32),
@@ -415,6 +436,22 @@ mod tests {
                     at: 1,
                 },
                 format!("08{}ac0201", "01".repeat(16)),
+            ),
+            (
+                Head::ChaosSet {
+                    inbox,
+                    chaos: Some(Bytes::from_static(b"{}")),
+                    at: 1,
+                },
+                format!("15{}01027b7d01", "01".repeat(16)),
+            ),
+            (
+                Head::ChaosSet {
+                    inbox,
+                    chaos: None,
+                    at: 1,
+                },
+                format!("15{}0001", "01".repeat(16)),
             ),
         ];
         for (head, expected) in heads {

@@ -25,6 +25,9 @@ pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<boo
     let id = |inbox: &[u8; 16], email: &[u8; 16]| (InboxKey::from_bytes(*inbox), EmailId::from_bytes(*email));
     let found = match head {
         Head::InboxStored(stored) => inbox_row(rows, InboxKey::from_bytes(stored.inbox))?.map(|inbox| inbox.place),
+        Head::ChaosSet { inbox, .. } => rows
+            .inbox(InboxKey::from_bytes(*inbox))?
+            .and_then(|inbox| inbox.chaos_set),
         Head::InboxesRetired { inboxes, .. } => return retires_any(rows, inboxes, place),
         Head::MailStored(MailHead { inbox, email, .. }) => {
             let (inbox, email) = id(inbox, email);
@@ -191,6 +194,9 @@ impl Moves<'_, '_> {
             email_auth: row.email_auth,
             key: row.key.map(|(len, crc)| Blob { len, crc }),
             ended,
+            spam_analysis: row.spam_analysis,
+            persistent: row.persistent,
+            chaos: row.chaos,
         };
         self.records.push(Record {
             head: Head::InboxStored(head),
@@ -252,12 +258,13 @@ impl Moves<'_, '_> {
         Ok(())
     }
 
-    /// Whether the email that a record is about was written whole.
+    /// Whether the email or the inbox that a record is about was written whole.
     fn is_written(&self, head: &Head) -> bool {
         match head {
             Head::MailRead { inbox, email, .. } | Head::SignatureAttached { inbox, email, .. } => self
                 .emails
                 .contains(&(InboxKey::from_bytes(*inbox), EmailId::from_bytes(*email))),
+            Head::ChaosSet { inbox, .. } => self.inboxes.contains(&InboxKey::from_bytes(*inbox)),
             _ => false,
         }
     }
@@ -270,6 +277,7 @@ mod tests {
     use super::super::frame::HEAD_MAX;
     use super::super::index::Index;
     use super::*;
+    use crate::chaos_json::CHAOS_MAX;
 
     /// The record of an inbox that is held in so many segments, as long as it may be.
     fn inbox_head(copies: usize) -> InboxHead {
@@ -290,6 +298,9 @@ mod tests {
                 reaped: Some([5; 16]),
             }),
             copies: vec![u32::MAX; copies],
+            spam_analysis: true,
+            persistent: true,
+            chaos: Some(vec![u8::MAX; CHAOS_MAX].into()),
         }
     }
 

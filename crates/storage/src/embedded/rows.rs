@@ -9,7 +9,7 @@
 //! | `a` | address | inbox |
 //! | `h` | hash | inbox |
 //! | `i` | idempotency key | inbox, hash of the body, time |
-//! | `x` | expiry, inbox | – |
+//! | `x` | expiry, inbox | –, of one that expires |
 //! | `m` | inbox, email | [`MailRow`] |
 //! | `s` | inbox, email, part | [`SignatureRow`] |
 //! | `q` | inbox, sequence | email |
@@ -27,6 +27,7 @@
 //! | `X` | 1, webhook | –, of a removed one |
 //! | `X` | 2, webhook | –, of one whose inbox is gone |
 //! | `e` | sequence of an event | [`EventRow`] |
+//! | `T` | inbox, email | sequence of the event of one that was thrown away |
 //! | `E` | sequence of an event | how many [`DeliveryRow`]s are about it |
 //! | `d` | webhook, event, type | [`DeliveryRow`] |
 //! | `v` | id of a delivery, event | webhook, type |
@@ -42,6 +43,7 @@
 mod queue;
 pub(super) mod queue_key;
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -52,10 +54,10 @@ pub(super) use queue::{
 
 use super::record::{Blob, IdempotencyHashes, InboxHead, MailHead};
 use crate::Part;
-use restante_model::{EmailId, InboxHash, InboxKey, RemovalReason, Timestamp};
+use restante_model::{EmailId, Inbox, InboxHash, InboxKey, RemovalReason, Timestamp};
 
 /// The version of these rows: an index with others is made anew. Raise it with every change of a key or a row.
-pub(super) const ROWS_VERSION: u32 = 7;
+pub(super) const ROWS_VERSION: u32 = 8;
 
 /// Where a record lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +144,12 @@ pub(super) struct InboxRow {
     pub(super) idempotency: Option<IdempotencyHashes>,
     /// Segments that may hold earlier records of it.
     pub(super) copies: Vec<u32>,
+    pub(super) spam_analysis: bool,
+    pub(super) persistent: bool,
+    /// What is done to its mail: JSON.
+    pub(super) chaos: Option<Bytes>,
+    /// The record that says so; none if the record of the inbox does.
+    pub(super) chaos_set: Option<Place>,
 }
 
 impl InboxRow {
@@ -157,7 +165,21 @@ impl InboxRow {
             key: head.key.map(|blob| (blob.len, blob.crc)),
             idempotency: head.idempotency,
             copies: head.copies.clone(),
+            spam_analysis: head.spam_analysis,
+            persistent: head.persistent,
+            chaos: head.chaos.clone(),
+            chaos_set: None,
         }
+    }
+
+    /// The records that it points to.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        std::iter::once(self.place).chain(self.chaos_set)
+    }
+
+    /// Bytes of these records.
+    pub(super) fn record_bytes(&self) -> u64 {
+        self.places().map(|place| place.len).sum()
     }
 
     /// Where the client's key lies.
@@ -180,6 +202,12 @@ impl InboxRow {
         segments
     }
 
+    /// Its place in the order of expiry; none if it never expires.
+    pub(super) fn expiry(&self, inbox: InboxKey) -> Option<Vec<u8>> {
+        let ends = self.expires_at != Inbox::NEVER.unix_ms();
+        ends.then(|| key::expiry(self.expires_at, inbox))
+    }
+
     pub(super) fn is_expired(&self, now: Timestamp) -> bool {
         now.unix_ms() >= self.expires_at
     }
@@ -200,9 +228,8 @@ pub(super) struct RetiredRow {
 impl RetiredRow {
     /// The records that it points to.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
-        [Some(self.inbox.place), self.retired, self.reaped_by]
-            .into_iter()
-            .flatten()
+        let later = [self.retired, self.reaped_by].into_iter().flatten();
+        self.inbox.places().chain(later)
     }
 }
 

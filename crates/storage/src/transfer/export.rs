@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use restante_model::{EmailId, Inbox, InboxAddress, InboxMode, Timestamp};
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Totals, Writer};
+use crate::chaos_json;
 use crate::{Part, ReadError, Stamp, Store, StoredEmail};
 
 /// Inboxes, or arrivals of an inbox, that are asked for at once.
@@ -202,6 +203,10 @@ fn inbox_entry(inbox: &Inbox) -> InboxEntry {
         email_auth: inbox.email_auth,
         created_at: inbox.created_at.unix_ms(),
         expires_at: inbox.expires_at.unix_ms(),
+        spam_analysis: inbox.spam_analysis,
+        persistent: inbox.persistent,
+        // What a store gives could be stored.
+        chaos: inbox.chaos.as_deref().and_then(chaos_json::encode),
     }
 }
 

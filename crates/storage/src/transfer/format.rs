@@ -25,8 +25,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Part, QueueItem, Stamp};
 
-/// The version of the stream that this build writes and reads.
-pub const VERSION: u32 = 2;
+/// The version of the stream that this build writes; it reads this one and all before.
+pub const VERSION: u32 = 3;
+/// The first version, which can still be read.
+const FIRST_VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"rstEXPRT";
 /// Bytes before the content of an entry.
@@ -70,8 +72,8 @@ pub enum StreamError {
     /// It begins otherwise.
     #[error("this is no export of a restante store")]
     NotAnExport,
-    /// It was written by another version of this program.
-    #[error("the export has version {found}, and this program reads version {VERSION}")]
+    /// It was written by a later version of this program.
+    #[error("the export has version {found}, and this program reads versions {FIRST_VERSION} to {VERSION}")]
     Version {
         /// The version that it has.
         found: u32,
@@ -90,7 +92,12 @@ pub enum StreamError {
     },
 }
 
-/// The order of variants and of fields is the format: append only, and raise [`VERSION`].
+/// How the content of an [`Entry::Inbox`] begins.
+const INBOX: u8 = 1;
+/// How that of an [`Entry::End`] begins.
+const END: u8 = 3;
+
+/// The order of variants and of fields is the format: append only, raise [`VERSION`], and say in [`completed`] what earlier ones lack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Entry {
     Begin(Begin),
@@ -121,6 +128,10 @@ pub(super) struct InboxEntry {
     pub(super) email_auth: bool,
     pub(super) created_at: u64,
     pub(super) expires_at: u64,
+    pub(super) spam_analysis: bool,
+    pub(super) persistent: bool,
+    /// What is done to its mail: JSON.
+    pub(super) chaos: Option<Bytes>,
 }
 
 /// An email of the inbox before it.
@@ -210,9 +221,26 @@ fn checksum(number: u64, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
+/// The content of an entry of an earlier version with the three last fields of its kind that it lacks: 0, `false` and
+/// nothing are one zero byte each.
+fn completed(version: u32, mut content: Vec<u8>) -> Vec<u8> {
+    let is_lacking = match content.first() {
+        // Spam analysis, persistence and chaos.
+        Some(&INBOX) => version < 3,
+        // Totals of webhooks, events and deliveries.
+        Some(&END) => version < 2,
+        _ => false,
+    };
+    if is_lacking {
+        content.extend_from_slice(&[0; 3]);
+    }
+    content
+}
+
 /// Reads a stream.
 pub(super) struct Reader<R> {
     input: R,
+    version: u32,
     entries: u64,
     offset: u64,
 }
@@ -230,8 +258,9 @@ impl<R: Read> Reader<R> {
         };
         match (*magic == MAGIC, version) {
             (false, _) => Err(StreamError::NotAnExport),
-            (true, VERSION) => Ok(Self {
+            (true, FIRST_VERSION..=VERSION) => Ok(Self {
                 input,
+                version,
                 entries: 0,
                 offset: start.len() as u64,
             }),
@@ -254,6 +283,7 @@ impl<R: Read> Reader<R> {
             return Err(damaged);
         }
         self.entries += 1;
+        let content = completed(self.version, content);
         postcard::from_bytes(&content).map_err(|_| StreamError::Damaged { offset: start })
     }
 

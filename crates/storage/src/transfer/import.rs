@@ -1,12 +1,15 @@
 //! Filling an empty store from a stream.
 
 use std::io::Read;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
 use restante_envelope::EncapsulationKey;
 use restante_model::{EmailId, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, Timestamp};
 
 use super::format::{Begin, EmailEntry, Entry, InboxEntry, Reader, StreamError, Totals};
+use crate::chaos_json;
 use crate::{
     AcceptError, CreateError, Created, NewEmail, NewInbox, Part, QueueItem, ReadError, Retention, Stamp, Store,
     Unavailable,
@@ -258,15 +261,20 @@ fn inbox(entry: InboxEntry) -> Result<Inbox, &'static str> {
             InboxMode::Encrypted { key }
         }
     };
+    let chaos = |json: Bytes| match chaos_json::decode(&json) {
+        Some(chaos) => Ok(Arc::new(chaos)),
+        None => Err("an inbox whose chaos cannot be read"),
+    };
+    let chaos = entry.chaos.map(chaos);
     Ok(Inbox {
         key: InboxKey::from_bytes(entry.key),
         address: InboxAddress::parse_exact(&entry.address).map_err(|_| "an inbox without a proper address")?,
         hash: InboxHash::from_bytes(entry.hash),
         mode,
         email_auth: entry.email_auth,
-        spam_analysis: false,
-        persistent: false,
-        chaos: None,
+        spam_analysis: entry.spam_analysis,
+        persistent: entry.persistent,
+        chaos: chaos.transpose()?,
         created_at: Timestamp::from_unix_ms(entry.created_at),
         expires_at: Timestamp::from_unix_ms(entry.expires_at),
     })

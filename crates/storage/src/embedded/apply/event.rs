@@ -1,14 +1,20 @@
 //! Records of events.
 
+use restante_model::{EmailId, InboxKey};
+
 use super::super::index::{IndexError, Rows, row};
 use super::super::queue_rows::QueueRows;
 use super::super::record::{ArrivalHead, RemovalsHead};
-use super::super::rows::{EventRow, Place, queue_key};
+use super::super::rows::{EventRow, Happened, Place, queue_key};
 use super::super::view::View;
 use super::live::{point_mark, point_queue, unpoint_mark, unpoint_queue};
 
 pub(super) fn arrived(view: &mut View<'_>, head: &ArrivalHead, place: Place) -> Result<(), IndexError> {
     replace(view, head.sequence, Some(&EventRow::arrived(head, place)))
+}
+
+pub(super) fn thrown_away(view: &mut View<'_>, head: &ArrivalHead, place: Place) -> Result<(), IndexError> {
+    replace(view, head.sequence, Some(&EventRow::thrown_away(head, place)))
 }
 
 pub(super) fn removed(view: &mut View<'_>, head: &RemovalsHead, place: Place) -> Result<(), IndexError> {
@@ -41,6 +47,12 @@ fn replace(view: &mut View<'_>, sequence: u64, new: Option<&EventRow>) -> Result
     view.meta.last_queue = view.meta.last_queue.max(sequence);
     let old = view.event(sequence)?;
     let name = queue_key::event(sequence);
+    if let Some(known) = old.as_ref().and_then(known_as) {
+        view.delete(known);
+    }
+    if let Some(known) = new.and_then(known_as) {
+        view.put(known, &sequence);
+    }
     match new {
         Some(new) => {
             point_queue(view, new.place)?;
@@ -49,4 +61,10 @@ fn replace(view: &mut View<'_>, sequence: u64, new: Option<&EventRow>) -> Result
         None => view.delete(name),
     }
     old.map_or(Ok(()), |old| unpoint_queue(view, old.place))
+}
+
+/// The key at which an event of mail that was thrown away is found again: nothing else is left of that mail.
+fn known_as(event: &EventRow) -> Option<Vec<u8>> {
+    let name = || queue_key::thrown_away(InboxKey::from_bytes(event.inbox), EmailId::from_bytes(event.email));
+    matches!(event.happened, Happened::ThrownAway { .. }).then(name)
 }

@@ -1,5 +1,6 @@
 //! Records of inboxes.
 
+use bytes::Bytes;
 use restante_model::{InboxHash, InboxKey, RemovalReason};
 
 use super::super::index::{IndexError, Rows, inbox_key, row};
@@ -35,6 +36,24 @@ pub(super) fn stored(view: &mut View<'_>, head: &InboxHead, place: Place) -> Res
     }
 }
 
+/// Of an inbox that is there; the record of one that is met later says it itself.
+pub(super) fn chaos_set(
+    view: &mut View<'_>,
+    inbox: InboxKey,
+    chaos: Option<&Bytes>,
+    place: Place,
+) -> Result<(), IndexError> {
+    let Some(mut row) = view.inbox(inbox)? else {
+        return Ok(());
+    };
+    row.chaos = chaos.cloned();
+    let old = row.chaos_set.replace(place);
+    view.put(key::inbox(inbox), &row);
+    view.meta.live_bytes = view.meta.live_bytes + place.len - old.map_or(0, |old| old.len);
+    old.map_or(Ok(()), |old| unpoint(view, old))?;
+    point(view, place)
+}
+
 /// The work does not depend on the amount of mail: its rows stay until the inbox is reaped.
 pub(super) fn retired(
     view: &mut View<'_>,
@@ -42,8 +61,13 @@ pub(super) fn retired(
     reason: RemovalReason,
     place: Place,
 ) -> Result<(), IndexError> {
-    let Some(old) = view.inbox(inbox)? else { return Ok(()) };
+    let Some(mut old) = view.inbox(inbox)? else {
+        return Ok(());
+    };
     end(view, inbox, &old)?;
+    // No more mail comes to which anything could be done.
+    old.chaos = None;
+    old.chaos_set.take().map_or(Ok(()), |set| unpoint(view, set))?;
     let gone = RetiredRow {
         inbox: old,
         reason,
@@ -120,7 +144,9 @@ pub(in super::super) fn forget_segment(view: &mut View<'_>, segment: u32, limit:
 fn forget(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
     if let Some(old) = view.inbox(inbox)? {
         end(view, inbox, &old)?;
-        unpoint(view, old.place)?;
+        for place in old.places() {
+            unpoint(view, place)?;
+        }
     }
     if let Some(gone) = view.retired(inbox)? {
         view.delete(key::retired(inbox));
@@ -149,11 +175,13 @@ fn begin(view: &mut View<'_>, inbox: InboxKey, new: &InboxRow) -> Result<(), Ind
     view.put(key::inbox(inbox), new);
     view.put_raw(key::address(&new.address), inbox.as_bytes());
     view.put_raw(key::hash(&hash_of(new)), inbox.as_bytes());
-    view.put_raw(key::expiry(new.expires_at, inbox), &[]);
+    if let Some(expiry) = new.expiry(inbox) {
+        view.put_raw(expiry, &[]);
+    }
     let counts = view.counts(inbox)?.unwrap_or_default();
     view.meta.inboxes += 1;
     view.meta.emails += counts.emails;
-    view.meta.live_bytes += counts.bytes + new.place.len;
+    view.meta.live_bytes += counts.bytes + new.record_bytes();
     view.meta.mail_bytes += counts.bytes;
     if let Some(oldest) = counts.oldest {
         view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
@@ -177,11 +205,13 @@ fn end(view: &mut View<'_>, inbox: InboxKey, old: &InboxRow) -> Result<(), Index
             view.delete(name);
         }
     }
-    view.delete(key::expiry(old.expires_at, inbox));
+    if let Some(expiry) = old.expiry(inbox) {
+        view.delete(expiry);
+    }
     let counts = view.counts(inbox)?.unwrap_or_default();
     view.meta.inboxes -= 1;
     view.meta.emails -= counts.emails;
-    view.meta.live_bytes -= counts.bytes + old.place.len;
+    view.meta.live_bytes -= counts.bytes + old.record_bytes();
     view.meta.mail_bytes -= counts.bytes;
     if let Some(oldest) = counts.oldest {
         view.delete(key::oldest(oldest.received_at, inbox));

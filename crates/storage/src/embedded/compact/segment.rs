@@ -142,6 +142,7 @@ impl Compactor {
             | Head::MailDeleted { .. }
             | Head::SignatureAttached { .. }
             | Head::MailEvicted { .. }
+            | Head::ChaosSet { .. }
             | Head::InboxReaped { .. }) => {
                 let blobs = self.read_blobs(&head, place)?;
                 let record = Record { head, blobs };

@@ -45,6 +45,15 @@ impl<'a, 'v> Raising<'a, 'v> {
 
     /// An email arrived.
     pub(super) fn arrival(&mut self, inbox: InboxKey, email: EmailId, data: Bytes, now: Timestamp) -> Record {
+        Record::arrival(self.head(inbox, email, now), data)
+    }
+
+    /// An email came and was thrown away.
+    pub(super) fn thrown_away(&mut self, inbox: InboxKey, email: EmailId, data: Bytes, now: Timestamp) -> Record {
+        Record::thrown_away(self.head(inbox, email, now), data)
+    }
+
+    fn head(&mut self, inbox: InboxKey, email: EmailId, now: Timestamp) -> ArrivalHead {
         let head = ArrivalHead {
             sequence: self.next,
             inbox: *inbox.as_bytes(),
@@ -53,7 +62,7 @@ impl<'a, 'v> Raising<'a, 'v> {
             data: Blob::of(&[]),
         };
         self.next += 1;
-        Record::arrival(head, data)
+        head
     }
 
     /// Emails of an inbox were removed, in this order.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use restante_model::{DeliveryId, EmailId, InboxKey, Timestamp, WebhookId};
 
-use super::{Decision, Operation, Room};
+use super::{Decision, Operation, Room, is_live};
 use crate::RedeliverError;
 use crate::embedded::index::{IndexError, Rows};
 use crate::embedded::leases::Leases;
@@ -40,7 +40,7 @@ impl Operation for Redeliver {
         if is_pending || self.leases.is_under_way(self.webhook, about, attempts, self.now) {
             return Ok(Decision::nothing(Ok(())));
         }
-        if slot.lane == Lane::Finished && !can_be_told(view, about)? {
+        if slot.lane == Lane::Finished && !can_be_told(view, about, self.now)? {
             return Ok(Decision::nothing(Err(RedeliverError::NoEvent)));
         }
         let record = Record::bare(Head::DeliveryChanged {
@@ -57,16 +57,15 @@ impl Operation for Redeliver {
     }
 }
 
-/// Whether an event is there, and the email whose arrival it tells.
-fn can_be_told(view: &View<'_>, about: About) -> Result<bool, IndexError> {
+/// Whether an event is there, and the email whose arrival it tells; of one that was thrown away, its inbox.
+fn can_be_told(view: &View<'_>, about: About, now: Timestamp) -> Result<bool, IndexError> {
     let Some(event) = view.event(about.event)? else {
         return Ok(false);
     };
+    let (inbox, email) = (InboxKey::from_bytes(event.inbox), EmailId::from_bytes(event.email));
     match event.happened {
         Happened::Removed { .. } => Ok(true),
-        Happened::Arrived { .. } => {
-            let (inbox, email) = (InboxKey::from_bytes(event.inbox), EmailId::from_bytes(event.email));
-            Ok(view.mail(inbox, email)?.is_some())
-        }
+        Happened::Arrived { .. } => Ok(view.mail(inbox, email)?.is_some()),
+        Happened::ThrownAway { .. } => is_live(view, inbox, now),
     }
 }

@@ -123,6 +123,15 @@ impl Record {
         }
     }
 
+    /// An email that was thrown away, with what came with it.
+    pub(in super::super) fn thrown_away(mut head: ArrivalHead, data: Bytes) -> Self {
+        head.data = Blob::of(&data);
+        Self {
+            head: Head::ThrownAway(head),
+            blobs: vec![data],
+        }
+    }
+
     /// A delivery with the report of its last attempt.
     pub(in super::super) fn delivery(mut head: DeliveryHead, report: Option<Bytes>) -> Self {
         head.report = report.as_deref().map(Blob::of);
@@ -219,7 +228,7 @@ mod tests {
         }
     }
 
-    fn heads() -> [Head; 13] {
+    fn heads() -> [Head; 14] {
         let (webhook, inbox, email, event_id) = ([1; 16], [2; 16], [3; 16], [4; 16]);
         let change = |standing| Head::DeliveryChanged {
             webhook,
@@ -284,6 +293,13 @@ mod tests {
                 webhook,
                 deliveries: vec![(9, EventType::EmailDeleted)],
             },
+            Head::ThrownAway(ArrivalHead {
+                sequence: 9,
+                inbox,
+                email,
+                at: 1,
+                data: KEY,
+            }),
         ]
     }
 
@@ -307,6 +323,7 @@ mod tests {
             format!("12{webhook}090205010102"),
             format!("12{webhook}090205010202"),
             format!("13{webhook}010902"),
+            format!("1409{inbox}{email}010384868808"),
         ];
         for (head, expected) in heads().iter().zip(expected) {
             assert_eq!(hex(&postcard::to_stdvec(head).unwrap()), expected, "{head:?}");

@@ -36,7 +36,7 @@ pub(super) fn is_live(rows: &impl Rows, head: &Head, place: Place) -> Result<boo
     Ok(match head {
         Head::WebhookStored(head) => is_here(webhook(&head.webhook)?.map(|row| row.place)),
         Head::WebhookChanged { webhook: id, .. } => is_here(webhook(id)?.and_then(|row| row.changed)),
-        Head::EventStored(head) => is_here(event(head.sequence)?.map(|row| row.place)),
+        Head::EventStored(head) | Head::ThrownAway(head) => is_here(event(head.sequence)?.map(|row| row.place)),
         Head::EventsRaised(head) => {
             for (sequence, _) in &head.emails {
                 if is_here(event(*sequence)?.map(|row| row.place)) {
@@ -152,17 +152,16 @@ fn event_record(event: EventRow, sequence: u64, data: Option<Bytes>) -> Record {
     let EventRow {
         inbox, email, happened, ..
     } = event;
+    let head = |at, data| ArrivalHead {
+        sequence,
+        inbox,
+        email,
+        at,
+        data,
+    };
     match happened {
-        Happened::Arrived { at, data: blob } => {
-            let head = ArrivalHead {
-                sequence,
-                inbox,
-                email,
-                at,
-                data: blob,
-            };
-            Record::arrival(head, data.unwrap_or_default())
-        }
+        Happened::Arrived { at, data: blob } => Record::arrival(head(at, blob), data.unwrap_or_default()),
+        Happened::ThrownAway { at, data: blob } => Record::thrown_away(head(at, blob), data.unwrap_or_default()),
         Happened::Removed {
             reason,
             at,

@@ -130,6 +130,10 @@ pub(in super::super) enum Happened {
         at: u64,
         data: Blob,
     },
+    ThrownAway {
+        at: u64,
+        data: Blob,
+    },
     Removed {
         reason: RemovalReason,
         at: u64,
@@ -151,6 +155,16 @@ impl EventRow {
         }
     }
 
+    pub(in super::super) fn thrown_away(head: &ArrivalHead, place: Place) -> Self {
+        Self {
+            happened: Happened::ThrownAway {
+                at: head.at,
+                data: head.data,
+            },
+            ..Self::arrived(head, place)
+        }
+    }
+
     pub(in super::super) fn removed(head: &RemovalsHead, email: [u8; 16], share: Place) -> Self {
         Self {
             place: share,
@@ -168,7 +182,7 @@ impl EventRow {
     /// Where what came with an arrival lies.
     pub(in super::super) fn data_at(&self) -> Option<BlobAt> {
         match &self.happened {
-            Happened::Arrived { data, .. } => Some(self.place.first_blob(*data)),
+            Happened::Arrived { data, .. } | Happened::ThrownAway { data, .. } => Some(self.place.first_blob(*data)),
             Happened::Removed { .. } => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Keys of the rows of webhooks, events and deliveries.
 
-use restante_model::{DeliveryId, EventType, InboxKey, WebhookId};
+use restante_model::{DeliveryId, EmailId, EventType, InboxKey, WebhookId};
 
 use super::key::join;
 use super::{About, Lane, Slot};
@@ -65,6 +65,11 @@ pub(in super::super) fn orphan(webhook: WebhookId) -> Vec<u8> {
 
 pub(in super::super) fn event(sequence: u64) -> Vec<u8> {
     join(b'e', &[&sequence.to_be_bytes()])
+}
+
+/// The event of an email that was thrown away.
+pub(in super::super) fn thrown_away(inbox: InboxKey, email: EmailId) -> Vec<u8> {
+    join(b'T', &[inbox.as_bytes(), email.as_bytes()])
 }
 
 pub(in super::super) fn event_deliveries(sequence: u64) -> Vec<u8> {

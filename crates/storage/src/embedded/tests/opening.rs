@@ -50,10 +50,10 @@ fn other_formats_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(Embedded::open(&config(dir.path())).unwrap());
     let stamp = dir.path().join("store/stamp");
-    for format in [1, 99] {
+    for format in [1, 4, 99] {
         fs::write(&stamp, format!("restante-store\nformat {format}\nprofile service\n")).unwrap();
         let refused = line(Embedded::open(&config(dir.path())));
-        let expected = format!("has format {format}, and this version reads format 4");
+        let expected = format!("has format {format}, and this version reads format 5");
         assert!(refused.ends_with(&expected), "{refused}");
     }
     fs::write(&stamp, "something else").unwrap();

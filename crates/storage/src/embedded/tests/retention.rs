@@ -136,7 +136,7 @@ fn history() -> Vec<Head> {
         through,
         at: 0,
     };
-    let mut heads = vec![Record::created(&crate::conformance::request(&inbox)).head];
+    let mut heads = vec![Record::created(&crate::conformance::request(&inbox), None).head];
     heads.extend(
         (1..)
             .zip(emails)
@@ -199,7 +199,7 @@ fn an_email_that_came_again_after_its_eviction_is_evicted_again_and_forgotten() 
         through,
         at: 0,
     };
-    let created = || Record::created(&crate::conformance::request(&inbox)).head;
+    let created = || Record::created(&crate::conformance::request(&inbox), None).head;
     let names = |heads: &[Head]| {
         let dir = tempfile::tempdir().unwrap();
         let index = Index::open(dir.path()).unwrap();

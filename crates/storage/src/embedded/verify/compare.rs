@@ -183,6 +183,7 @@ fn kind(name: &[u8]) -> &'static str {
         Some(b'j') => "idempotency key of a webhook",
         Some(b'X') => "work that a webhook leaves",
         Some(b'e') => "event",
+        Some(b'T') => "event of an email that was thrown away",
         Some(b'E') => "count of the deliveries of an event",
         Some(b'd') => "delivery",
         Some(b'v') => "id of a delivery",

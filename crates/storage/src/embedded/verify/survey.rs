@@ -315,7 +315,7 @@ fn findings(view: &View<'_>, found: &Found) -> Result<Vec<Finding>, ReplayError>
         Head::MailStored(mail) => (Some(mail.inbox), Some(mail.email), None),
         Head::SignatureAttached { inbox, email, .. } => (Some(*inbox), Some(*email), None),
         Head::WebhookStored(stored) => (stored.inbox, None, Some(stored.webhook)),
-        Head::EventStored(event) => (Some(event.inbox), Some(event.email), None),
+        Head::EventStored(event) | Head::ThrownAway(event) => (Some(event.inbox), Some(event.email), None),
         Head::DeliveryStored(delivery) => (None, None, Some(delivery.webhook)),
         _ => (None, None, None),
     };
@@ -348,7 +348,7 @@ fn problem(head: &Head, blob: usize) -> Problem {
         },
         Head::SignatureAttached { part, .. } => Problem::PartDamaged(*part),
         Head::WebhookStored(_) => Problem::ConfigDamaged,
-        Head::EventStored(_) => Problem::EventDamaged,
+        Head::EventStored(_) | Head::ThrownAway(_) => Problem::EventDamaged,
         Head::DeliveryStored(_) => Problem::ReportDamaged,
         _ => Problem::BlobDamaged,
     }
