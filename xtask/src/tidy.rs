@@ -11,6 +11,7 @@ mod mentions;
 mod names;
 mod proofs;
 mod reasons;
+mod settings;
 mod size;
 mod table;
 
@@ -47,6 +48,7 @@ pub(crate) fn run() -> Result<()> {
         links::check(&files),
         mentions::check(&files),
         proofs::check(&files, &lines),
+        settings::check(&files),
         crate_table::check(architecture, &graph.descriptions),
     ]
     .concat();
