@@ -56,21 +56,32 @@ pub enum DepositError {
     Unavailable,
 }
 
-/// Emails that are stored but not yet told to anyone.
+/// Emails that are stored, or thrown away, but not yet told to anyone.
 ///
 /// It tells the live streams, and whoever sends to webhooks, when it is dropped: after the 250 is on the wire, or when that
 /// could not be written.
 #[derive(Debug)]
 pub struct Announcement {
+    ids: Vec<EmailId>,
     arrivals: Vec<Arrival>,
     bus: Bus,
     may_have_raised: bool,
 }
 
 impl Announcement {
-    /// The ids of the stored emails, in the order of the recipients.
+    /// Of emails of which webhooks hear, and that are not stored.
+    pub(crate) fn of_events(ids: Vec<EmailId>, bus: Bus) -> Self {
+        Self {
+            ids,
+            arrivals: Vec::new(),
+            bus,
+            may_have_raised: true,
+        }
+    }
+
+    /// The ids of the emails, in the order of the recipients.
     pub fn ids(&self) -> impl Iterator<Item = EmailId> {
-        self.arrivals.iter().map(|arrival| arrival.email)
+        self.ids.iter().copied()
     }
 }
 
@@ -143,6 +154,7 @@ impl Inboxes {
             may_have_raised = true;
         }
         Announcement {
+            ids: arrivals.iter().map(|arrival| arrival.email).collect(),
             arrivals,
             bus,
             may_have_raised,
@@ -150,7 +162,7 @@ impl Inboxes {
     }
 
     /// The inboxes of whose mail webhooks want to hear. What cannot be read now does not matter: the store looks again.
-    async fn listeners(&self, deposit: &Deposit) -> Listeners {
+    pub(crate) async fn listeners(&self, deposit: &Deposit) -> Listeners {
         let mut listeners = HashSet::new();
         for to in &deposit.recipients {
             let inbox = to.inbox.key;

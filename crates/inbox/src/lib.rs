@@ -7,7 +7,7 @@
 //! the content of a plain one is the bytes themselves. [`Content`] and [`Source`] are one or the other by the inbox's mode,
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
-//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`chaos`], [`deposit`], [`prepare`], [`parser`], [`content`],
+//! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`chaos`], [`deposit`], `tell`, [`prepare`], [`parser`], [`content`],
 //! [`arrival_event`], [`read`], [`view`], [`remove`], [`expire`], [`usage`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
 //! processor time).
 
@@ -26,6 +26,7 @@ pub mod policy;
 pub mod prepare;
 pub mod read;
 pub mod remove;
+mod tell;
 pub mod usage;
 pub mod view;
 pub mod watch;

@@ -49,7 +49,7 @@ impl Inboxes {
             return self.work_now(task);
         }
         let (inboxes, size, lanes) = (self.clone(), task.deposit.raw.len(), &self.shared.lanes);
-        let is_sealed = task.deposit.sealed_copies() > 0;
+        let is_sealed = task.sealed_copies() > 0;
         let turn = if is_sealed || task.tells() {
             lanes.turn(size).await
         } else {
@@ -78,7 +78,7 @@ impl Inboxes {
             return Err(DepositError::NoRoom);
         }
         let emails = self.emails(&task, &mut bytes)?;
-        if task.deposit.sealed_copies() == 0 {
+        if task.sealed_copies() == 0 {
             bytes.shrink_to(
                 emails
                     .iter()
@@ -107,8 +107,7 @@ impl Inboxes {
         let (mut seen, mut emails) = (HashSet::new(), Vec::with_capacity(recipients.len()));
         let each = recipients.iter().zip(&task.ids);
         for (to, id) in each.filter(|(to, _)| seen.insert(to.inbox.key)) {
-            let is_heard = task.has_listener(to.inbox.key);
-            let email = self.new_email(*id, to, facts, &message, is_heard);
+            let email = self.new_email(*id, to, facts, &message, task);
             let more = email.event.as_ref().map_or(0, Bytes::len).saturating_sub(reserved);
             // A single one has all that there is, if it needs it.
             if !bytes.grow(more) && !task.is_single() {
@@ -130,7 +129,7 @@ impl Inboxes {
         to: &Recipient,
         facts: &SessionFacts,
         message: &Message<'_>,
-        is_heard: bool,
+        task: &Task,
     ) -> NewEmail {
         let received_at = facts.received_at;
         let session = SessionFacts {
@@ -143,10 +142,11 @@ impl Inboxes {
             spam: to.spam.clone(),
         };
         let parts = match &to.inbox.mode {
+            _ if !task.makes_emails() => Vec::new(),
             InboxMode::Plain => self.plain_parts(id, &of_inbox, message),
             InboxMode::Encrypted { key } => self.sealed_parts(key, id, of_inbox, message),
         };
-        let event = is_heard.then(|| match message.rules {
+        let event = task.has_listener(to.inbox.key).then(|| match message.rules {
             Some(rules) => {
                 let story = message.story(&self.shared.parser, rules);
                 rules.seal(&story.told(id, to, facts, self.now()))

@@ -2,29 +2,88 @@
 
 use std::net::SocketAddr;
 
+use bytes::Bytes;
 use restante_inbox::{Announcement, Deposit, Recipient};
-use restante_model::{AuthResults, ForwardPath, SessionFacts, SpamAnalysis};
+use restante_model::{AuthResults, EmailId, ForwardPath, SessionFacts, SpamAnalysis};
 use restante_smtp::{Reply, Transaction};
 
+use crate::chaos::Hangup;
+use crate::chaos::meet::Sorted;
 use crate::ingest::Ingest;
+use crate::patience::{Impatience, Patience};
 use crate::reply;
+
+/// A message that is taken.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    /// The ids for the 250, in the order of the recipients.
+    pub(crate) ids: Vec<EmailId>,
+    /// To be dropped when the 250 is on the wire.
+    pub(crate) announcements: [Option<Announcement>; 2],
+}
+
+/// Why a message is not taken: nothing of it is stored.
+#[derive(Debug)]
+pub(crate) enum NotTaken {
+    Refused(Reply),
+    /// The reply is the last one.
+    Dismissed(Reply),
+    /// The connection ends without a reply.
+    HungUp(Hangup),
+    /// The wait for a late reply was not to its end.
+    Interrupted(Impatience),
+}
+
+impl From<Reply> for NotTaken {
+    fn from(reply: Reply) -> Self {
+        Self::Refused(reply)
+    }
+}
+
+impl From<Impatience> for NotTaken {
+    fn from(why: Impatience) -> Self {
+        Self::Interrupted(why)
+    }
+}
 
 impl Ingest {
     /// Stores the message for all its recipients; it is durable when this returns.
     ///
     /// # Errors
-    /// The reply for the client; nothing is stored then.
-    pub(crate) async fn accept(&self, transaction: Transaction, peer: SocketAddr) -> Result<Announcement, Reply> {
+    /// What the client hears instead of a 250.
+    pub(crate) async fn accept(
+        &self,
+        transaction: Transaction,
+        peer: SocketAddr,
+        patience: &Patience<'_>,
+    ) -> Result<Accepted, NotTaken> {
         let counted = self.counts.count(peer.ip()).map_err(reply::too_much_mail)?;
-        let mut recipients = self.recipients(&transaction.recipients).await?;
+        let recipients = self.recipients(&transaction.recipients).await?;
+        let Sorted { mut kept, thrown_away } = self.meet_faults(&transaction, peer, recipients, patience).await?;
         let facts = self.facts(&transaction, peer);
         let raw = transaction.data;
-        self.authenticate(&raw, &facts, &mut recipients).await;
+        // Told before the others are stored: if the store fails in between, webhooks hear twice of a message that the
+        // sender tries again, which is better than an inbox that gets it twice.
+        let thrown = self.throw_away(&raw, &facts, thrown_away).await?;
+        let stored = if kept.is_empty() {
+            None
+        } else {
+            self.authenticate(&raw, &facts, &mut kept).await;
+            Some(self.store(raw, facts, kept).await?)
+        };
+        counted.keep();
+        let ids = thrown.among(stored.iter().flat_map(Announcement::ids));
+        Ok(Accepted {
+            ids,
+            announcements: [stored, thrown.announcement],
+        })
+    }
+
+    async fn store(&self, raw: Bytes, facts: SessionFacts, recipients: Vec<Recipient>) -> Result<Announcement, Reply> {
+        let (peer, size) = (facts.peer, raw.len());
         let deposit = Deposit { facts, raw, recipients };
-        let size = deposit.raw.len();
         let prepared = self.inboxes.prepare(deposit).await.map_err(reply::deposit)?;
         let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
-        counted.keep();
         tracing::debug!(%peer, size, ids = ?announcement.ids().map(|id| id.to_string()).collect::<Vec<_>>(), "stored");
         Ok(announcement)
     }

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use restante_inbox::{Announcement, Reservation};
 use restante_model::{ForwardPath, TlsFacts};
-use restante_smtp::{Action, Answer, CloseReason, Phase, Session, Transaction};
+use restante_smtp::{Action, Answer, CloseReason, Phase, Reply, Session, Transaction};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::accept::{Accepted, NotTaken};
+use crate::chaos::Hangup;
 use crate::ingest::Ingest;
+use crate::patience::{Impatience, Patience};
+use crate::wire::Wire;
 use crate::{handshake, reply};
 
 /// Read buffers: small while commands come, so that thousands of idle clients cost little; large for messages.
@@ -40,12 +44,13 @@ pub async fn serve<S>(
     stop: &CancellationToken,
 ) -> io::Result<()>
 where
-    S: AsyncRead + AsyncWrite + Unpin,
+    S: Wire,
 {
     let mut connection = Connection {
         stream,
         peer,
         ingest,
+        stop,
         data_buffer: if tls.is_some() { TLS_DATA_BUFFER } else { DATA_BUFFER },
         session: Session::new(ingest.session.clone(), tls),
         reservation: ingest.budget.empty_reservation(),
@@ -54,10 +59,10 @@ where
     };
     connection.session.greet();
     connection.flush().await?;
-    match connection.run(stop).await? {
+    match connection.run().await? {
         End::Closed => Ok(()),
         // On the heap: who never asks for TLS does not pay for it.
-        End::StartTls => Box::pin(connection.encrypt(stop)).await,
+        End::StartTls => Box::pin(connection.encrypt()).await,
     }
 }
 
@@ -92,6 +97,7 @@ struct Connection<'a, S> {
     stream: S,
     peer: SocketAddr,
     ingest: &'a Ingest,
+    stop: &'a CancellationToken,
     session: Session,
     reservation: Reservation,
     /// Bytes of the large read buffer.
@@ -106,6 +112,8 @@ enum Next {
     Read,
     Close,
     Encrypt,
+    /// To its end, without a word.
+    Reset,
 }
 
 /// How a connection, as it was, ended.
@@ -115,14 +123,14 @@ enum End {
     StartTls,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
-    async fn run(&mut self, stop: &CancellationToken) -> io::Result<End> {
+impl<S: Wire> Connection<'_, S> {
+    async fn run(&mut self) -> io::Result<End> {
         let mut buffer = vec![0; COMMAND_BUFFER];
         loop {
             let deadline = self.deadline();
             let read = tokio::select! {
                 biased;
-                () = stop.cancelled(), if !self.session.in_transaction() => {
+                () = self.stop.cancelled(), if !self.session.in_transaction() => {
                     return self.leave(&self.session.shutdown_reply().to_bytes()).await;
                 }
                 read = timeout_at(deadline, self.stream.read(&mut buffer)) => read,
@@ -138,14 +146,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                 Next::Read => self.size(&mut buffer, received),
                 Next::Close => return self.closed().await,
                 Next::Encrypt => return Ok(End::StartTls),
+                Next::Reset => return self.stream.reset_on_drop().map(|()| End::Closed),
             }
         }
     }
 
     /// Goes on under TLS, in a session that begins anew; a stop does not wait for the handshake.
-    async fn encrypt(mut self, stop: &CancellationToken) -> io::Result<()> {
+    async fn encrypt(mut self) -> io::Result<()> {
         let shaken = tokio::select! {
-            () = stop.cancelled() => None,
+            () = self.stop.cancelled() => None,
             shaken = handshake::shake(self.stream, self.peer, self.ingest) => shaken,
         };
         let Some(stream) = shaken else { return Ok(()) };
@@ -154,13 +163,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             stream,
             peer: self.peer,
             ingest: self.ingest,
+            stop: self.stop,
             session: self.session,
             reservation: self.reservation,
             data_buffer: TLS_DATA_BUFFER,
             buffer_growth: self.buffer_growth,
             began: self.began,
         };
-        encrypted.run(stop).await.map(|_| ())
+        encrypted.run().await.map(|_| ())
     }
 
     /// Hands what was read to the session and does what it asks for.
@@ -180,7 +190,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                         Answer::Refused(reply::no_room())
                     });
                 }
-                Action::Accept(transaction) => self.accept(transaction).await?,
+                Action::Accept(transaction) => {
+                    if let Some(hangup) = self.accept(transaction).await? {
+                        return Ok(match hangup {
+                            Hangup::Fin => Next::Close,
+                            Hangup::Reset => Next::Reset,
+                        });
+                    }
+                }
                 Action::StartTls => {
                     self.reservation.shrink_to(0);
                     self.flush().await?;
@@ -212,29 +229,48 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     }
 
     /// Stores the message, answers, and then tells whoever watches: the 250 comes first.
-    async fn accept(&mut self, transaction: Transaction) -> io::Result<()> {
+    ///
+    /// While a reply is late, the memory of the message stays reserved, the place of the connection taken and the mail
+    /// counted: a delay is limited by what a client may bring, and by the deadline of the session.
+    async fn accept(&mut self, transaction: Transaction) -> io::Result<Option<Hangup>> {
+        if self.ingest.chaos.is_some() {
+            // A fault meets the end of data, not the replies that were to go out with its own.
+            self.flush().await?;
+        }
         let held = self.reservation.take();
-        let announcement: Option<Announcement> = match self.ingest.accept(transaction, self.peer).await {
-            Ok(announcement) => {
-                let ids = announcement.ids().map(|id| id.to_string()).collect();
-                self.session.resume(Answer::Accepted { ids });
-                Some(announcement)
-            }
-            Err(refusal) => {
-                self.session.resume(Answer::Refused(refusal));
-                None
-            }
+        let patience = Patience {
+            stop: self.stop,
+            session_ends: self.began + self.ingest.limits.session,
         };
+        let taken = self.ingest.accept(transaction, self.peer, &patience).await;
         drop(held);
-        self.answer(announcement).await
+        let (answer, announcements) = match taken {
+            Ok(Accepted { ids, announcements }) => {
+                let ids = ids.iter().map(ToString::to_string).collect();
+                (Answer::Accepted { ids }, announcements)
+            }
+            Err(NotTaken::HungUp(how)) => return Ok(Some(how)),
+            Err(NotTaken::Refused(reply)) => (Answer::Refused(reply), [None, None]),
+            Err(NotTaken::Dismissed(reply)) => (Answer::Dismissed(reply), [None, None]),
+            Err(NotTaken::Interrupted(why)) => (Answer::Dismissed(self.farewell(why)), [None, None]),
+        };
+        self.session.resume(answer);
+        self.answer(announcements).await.map(|()| None)
+    }
+
+    fn farewell(&self, why: Impatience) -> Reply {
+        match why {
+            Impatience::Stopped => self.session.shutdown_reply(),
+            Impatience::SessionOver => self.session.timeout_reply(),
+        }
     }
 
     /// Writes the 250 and announces; a client that does not take it holds back nothing that was stored after.
-    async fn answer(&mut self, announcement: Option<Announcement>) -> io::Result<()> {
+    async fn answer(&mut self, announcements: [Option<Announcement>; 2]) -> io::Result<()> {
         let (output, now) = (self.session.take_output(), Instant::now());
         let mut write = pin!(write(&mut self.stream, &output));
         let written = timeout_at(now + ANNOUNCE_WITHIN, write.as_mut()).await;
-        drop(announcement);
+        drop(announcements);
         match written {
             Ok(written) => written,
             Err(_) => timeout_at(now + self.ingest.limits.idle, write)
@@ -316,7 +352,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             CloseReason::TooManyUnknownCommands => tracing::info!(%peer, "closed after too many unknown commands"),
             CloseReason::LostFraming => tracing::info!(%peer, "closed after a BDAT without a readable size"),
             CloseReason::DrainLimit => tracing::info!(%peer, "closed while a refused message did not end"),
-            CloseReason::Quit | CloseReason::TlsFailed => {}
+            CloseReason::Quit | CloseReason::TlsFailed | CloseReason::Dismissed => {}
         }
     }
 }

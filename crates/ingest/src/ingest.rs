@@ -13,7 +13,7 @@ use restante_spam::SpamFilter;
 use restante_tls::Acceptor;
 use tokio::sync::Semaphore;
 
-use crate::chaos::ChaosRules;
+use crate::chaos::{Chaos, ChaosRules};
 use crate::limits::{Connections, IngestLimits};
 use crate::rate::MailCounts;
 
@@ -57,7 +57,7 @@ pub struct Ingest {
     pub(crate) tls: Option<Acceptor>,
     pub(crate) authenticator: Option<Authenticator>,
     pub(crate) spam: Option<SpamFilter>,
-    pub(crate) chaos: Option<ChaosRules>,
+    pub(crate) chaos: Option<Chaos>,
     pub(crate) monitor: Arc<Monitor>,
     proxy_networks: Vec<IpNet>,
 }
@@ -84,7 +84,7 @@ impl Ingest {
             tls: parts.tls,
             authenticator: parts.authenticator,
             spam: parts.spam,
-            chaos: parts.chaos,
+            chaos: parts.chaos.map(Chaos::new),
             monitor: parts.monitor,
             proxy_networks: parts.proxy_networks,
         }

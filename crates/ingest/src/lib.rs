@@ -5,7 +5,8 @@
 //!
 //! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, `proxy` reads for whom one
 //! speaks, `handshake` encrypts it, [`connection`] drives it, `accept` takes a complete transaction to the inboxes,
-//! `authenticate` checks it for them, `reply` is the one table of refusals, [`limits`] and `rate`.
+//! [`chaos`] has it meet the faults that they asked for, `authenticate` checks it for them, `reply` is the one table of
+//! refusals, [`limits`], `rate`, `patience`, and `wire`, what a connection needs of its stream.
 
 mod accept;
 mod authenticate;
@@ -15,9 +16,11 @@ mod handshake;
 pub mod ingest;
 pub mod limits;
 pub mod listener;
+mod patience;
 mod proxy;
 mod rate;
 mod reply;
+mod wire;
 
 pub use chaos::ChaosRules;
 pub use ingest::{Ingest, IngestParts};
@@ -25,3 +28,4 @@ pub use ingest::{Ingest, IngestParts};
 pub use ipnet::IpNet;
 pub use limits::{IngestLimits, MailRate};
 pub use listener::{Encryption, Listener};
+pub use wire::Wire;

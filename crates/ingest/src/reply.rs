@@ -49,6 +49,31 @@ pub(crate) fn too_much_mail(wait: Duration) -> Reply {
     Reply::new(450, Enhanced(4, 7, 1), &text)
 }
 
+/// What an inbox may ask for instead of a 250 (docs/spec/additions.md): to be tried again. The 421 ends its session.
+pub(crate) static TEMPORARY_FAULTS: [Reply; 4] = [
+    Reply::fixed(
+        421,
+        Enhanced(4, 7, 0),
+        "Simulated fault: the service is not available, closing connection",
+    ),
+    Reply::fixed(450, Enhanced(4, 2, 1), "Simulated fault: the mailbox is busy"),
+    Reply::fixed(451, Enhanced(4, 3, 0), "Simulated fault: an error in processing"),
+    Reply::fixed(452, Enhanced(4, 3, 1), "Simulated fault: the storage is full"),
+];
+
+/// The same, to be given up.
+pub(crate) static PERMANENT_FAULTS: [Reply; 5] = [
+    Reply::fixed(550, Enhanced(5, 1, 1), "Simulated fault: there is no such mailbox"),
+    Reply::fixed(551, Enhanced(5, 1, 6), "Simulated fault: the mailbox has moved"),
+    Reply::fixed(552, Enhanced(5, 3, 4), "Simulated fault: the message is too large"),
+    Reply::fixed(553, Enhanced(5, 1, 3), "Simulated fault: the address is not valid"),
+    Reply::fixed(554, Enhanced(5, 0, 0), "Simulated fault: the transaction failed"),
+];
+
+/// An attempt that comes too early for an inbox that asked for a greylist.
+pub(crate) const GREYLISTED: Reply =
+    Reply::fixed(451, Enhanced(4, 7, 1), "Simulated fault: greylisted, try again later");
+
 /// A connection beyond the limits.
 pub(crate) fn too_many_connections() -> Reply {
     Reply::new(421, Enhanced(4, 7, 0), "Too many connections, try again later")

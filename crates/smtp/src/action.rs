@@ -17,7 +17,9 @@ pub enum Action {
     Reserve(usize),
     /// Write the output, drop what was read beyond it, shake hands: [`Answer::TlsStarted`] or [`Answer::TlsFailed`].
     StartTls,
-    /// Store the message: [`Answer::Accepted`] or [`Answer::Refused`].
+    /// Store the message: [`Answer::Accepted`], [`Answer::Refused`] or [`Answer::Dismissed`].
+    ///
+    /// A driver may also end the connection without an answer.
     Accept(Transaction),
     /// Write the output and close the connection; the session is over.
     Close(CloseReason),
@@ -30,6 +32,9 @@ pub enum Answer {
     Granted,
     /// No, to [`Action::Verify`], [`Action::Reserve`] and [`Action::Accept`]: the reply says why.
     Refused(Reply),
+    /// No, to [`Action::Accept`], and the session is over: the reply is its last word, so it is a 421 (RFC 5321 section
+    /// 4.2.1).
+    Dismissed(Reply),
     /// The connection is encrypted from here on.
     TlsStarted(TlsFacts),
     /// The handshake failed: the session is over.
@@ -58,6 +63,8 @@ pub enum CloseReason {
     DrainLimit,
     /// The TLS handshake failed.
     TlsFailed,
+    /// The driver ended it: [`Answer::Dismissed`].
+    Dismissed,
 }
 
 /// Where a session is, for the deadline that its driver sets.

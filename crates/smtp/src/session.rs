@@ -167,6 +167,9 @@ impl Session {
             }
             (Pending::Growth(_), Answer::Refused(reply)) => self.refuse_body(reply),
             (Pending::Mail(..) | Pending::Recipient(_) | Pending::Accept, Answer::Refused(reply)) => self.say(&reply),
+            (Pending::Accept, Answer::Dismissed(reply)) => {
+                self.close(CloseReason::Dismissed, &reply);
+            }
             (Pending::Accept, Answer::Accepted { ids }) => self.say(&Reply::stored(&ids)),
             (Pending::StartTls, Answer::TlsStarted(facts)) => self.start_anew(facts),
             (Pending::StartTls, Answer::TlsFailed) => self.state = State::Closed(CloseReason::TlsFailed),

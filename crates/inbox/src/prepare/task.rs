@@ -21,6 +21,16 @@ pub(crate) struct Task {
     /// One for each recipient.
     pub(crate) ids: Vec<EmailId>,
     listeners: Listeners,
+    makes: Makes,
+}
+
+/// What comes of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Makes {
+    /// Emails, and events for those that are listened to.
+    Emails,
+    /// The events alone.
+    Events,
 }
 
 /// The inboxes of whose mail some webhook wants to hear.
@@ -48,6 +58,28 @@ impl Task {
             deposit,
             ids,
             listeners,
+            makes: Makes::Emails,
+        }
+    }
+
+    /// The same of a message that is not stored.
+    pub(crate) fn of_events(deposit: Deposit, listeners: Listeners) -> Self {
+        Self {
+            makes: Makes::Events,
+            ..Self::new(deposit, listeners)
+        }
+    }
+
+    /// Whether emails are made, with all their parts.
+    pub(crate) fn makes_emails(&self) -> bool {
+        self.makes == Makes::Emails
+    }
+
+    /// The encrypted inboxes that it is sealed for.
+    pub(crate) fn sealed_copies(&self) -> usize {
+        match self.makes {
+            Makes::Emails => self.deposit.sealed_copies(),
+            Makes::Events => 0,
         }
     }
 
@@ -85,7 +117,7 @@ impl Task {
     /// Whether it is prepared in microseconds, between two reads of a socket.
     pub(crate) fn is_light(&self) -> bool {
         let raw = &self.deposit.raw;
-        match (self.deposit.sealed_copies(), self.events()) {
+        match (self.sealed_copies(), self.events()) {
             (0, 0) => has_short_header(raw),
             (0 | 1, 0 | 1) => raw.len() <= LIGHT_READ_BYTES,
             _ => false,
@@ -94,14 +126,14 @@ impl Task {
 
     /// Whether it is sealed for one inbox at most, and told of to the webhooks of one at most.
     pub(crate) fn is_single(&self) -> bool {
-        self.deposit.sealed_copies().max(self.events()) <= 1
+        self.sealed_copies().max(self.events()) <= 1
     }
 
     /// Memory that it takes beside the message: for each sealed copy two parts of up to one and a half times its size, and,
     /// until the last of them is written, what was decoded of it; what is read for events, and the events.
     pub(crate) fn needed_bytes(&self, all: usize, rules: Option<&EventRules>) -> usize {
         let raw = self.deposit.raw.len();
-        let copies = self.deposit.sealed_copies();
+        let copies = self.sealed_copies();
         let sealing = match copies {
             0 => 0,
             copies => raw.saturating_mul(3 * copies + 1),

@@ -1,22 +1,13 @@
 //! How much is read at once, and that it is counted.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::Ordering;
 
 use restante_ingest::connection;
 use restante_model::TlsFacts;
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
+use tokio::io::duplex;
 
 use crate::fixture::{Client, Fixture};
-
-/// The server's end of a connection, which notes the largest buffer that is read into.
-struct Measured {
-    stream: DuplexStream,
-    largest: Arc<AtomicUsize>,
-}
+use crate::pipe::Pipe;
 
 /// A message of so many bytes, within a budget of so many: the largest buffer, and the answer.
 async fn deliver(bytes: usize, budget: usize, tls: Option<TlsFacts>) -> (usize, String) {
@@ -26,11 +17,8 @@ async fn deliver(bytes: usize, budget: usize, tls: Option<TlsFacts>) -> (usize, 
     });
     let fixture = fixture.await;
     let (server, client) = duplex(200_000);
-    let largest = Arc::new(AtomicUsize::new(0));
-    let measured = Measured {
-        stream: server,
-        largest: Arc::clone(&largest),
-    };
+    let server = Pipe::over(server, &fixture.was_reset);
+    let largest = server.largest_read();
     let act = async |mut client: Client| {
         client.begin_message().await;
         let message = "a message\r\n".repeat(bytes / 11);
@@ -41,7 +29,7 @@ async fn deliver(bytes: usize, budget: usize, tls: Option<TlsFacts>) -> (usize, 
     };
     let peer = "192.0.2.1:40000".parse().unwrap();
     let (ended, reply) = tokio::join!(
-        connection::serve(measured, peer, tls, &fixture.ingest, &fixture.stop),
+        connection::serve(server, peer, tls, &fixture.ingest, &fixture.stop),
         act(Client::over(client))
     );
     ended.unwrap();
@@ -68,26 +56,5 @@ async fn a_large_message_is_read_in_large_pieces_as_far_as_the_budget_has_room()
         let (largest, reply) = deliver(bytes, budget, tls).await;
         assert_eq!(largest, buffer, "{bytes} bytes within {budget}");
         assert!(reply.starts_with(answer), "{bytes} bytes within {budget}: {reply}");
-    }
-}
-
-impl AsyncRead for Measured {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.largest.fetch_max(buffer.remaining(), Ordering::Relaxed);
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Measured {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -1,7 +1,9 @@
 //! A connection without a socket, over inboxes of its own.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use restante_envelope::{SigningKey, WireProfile};
 use restante_inbox::{
@@ -19,6 +21,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
+use crate::pipe::Pipe;
+
 /// What a client is connected by.
 pub(crate) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -32,6 +36,8 @@ pub(crate) struct Fixture {
     pub(crate) inboxes: Inboxes,
     /// Tells the server to stop.
     pub(crate) stop: CancellationToken,
+    /// Whether a connection ended with a reset.
+    pub(crate) was_reset: Arc<AtomicBool>,
     _data: TempDir,
 }
 
@@ -98,6 +104,7 @@ impl Fixture {
             ingest: Arc::new(Ingest::new(parts)),
             inboxes,
             stop: CancellationToken::new(),
+            was_reset: Arc::default(),
             _data: data,
         }
     }
@@ -113,8 +120,19 @@ impl Fixture {
         pipe_bytes: usize,
         act: impl AsyncFnOnce(Client) -> T,
     ) -> (io::Result<()>, T) {
+        self.serve_from("192.0.2.1", pipe_bytes, act).await
+    }
+
+    /// The same for a client at another address.
+    pub(crate) async fn serve_from<T>(
+        &self,
+        ip: &str,
+        pipe_bytes: usize,
+        act: impl AsyncFnOnce(Client) -> T,
+    ) -> (io::Result<()>, T) {
         let (server, client) = tokio::io::duplex(pipe_bytes);
-        let peer = "192.0.2.1:40000".parse().unwrap();
+        let peer = SocketAddr::new(ip.parse().unwrap(), 40_000);
+        let server = Pipe::over(server, &self.was_reset);
         let client = Client::over(client);
         tokio::join!(
             connection::serve(server, peer, None, &self.ingest, &self.stop),

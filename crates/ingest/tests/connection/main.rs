@@ -11,6 +11,7 @@ mod encryption;
 mod fixture;
 mod implicit_tls;
 mod listening;
+mod pipe;
 mod proxied;
 mod rate;
 mod starttls;

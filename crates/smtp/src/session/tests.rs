@@ -206,6 +206,24 @@ fn what_cannot_be_stored_is_refused_with_the_reply_of_the_outside() {
 }
 
 #[test]
+fn who_is_dismissed_hears_why_and_nothing_more_is_read() {
+    for end in ["DATA\r\na message\r\n.\r\n", "BDAT 9 LAST\r\na message"] {
+        let mut session = session(SessionConfig::default());
+        open(&mut session);
+        let wire = format!("{end}MAIL FROM:<>\r\nNOOP\r\n");
+        let mut input = wire.as_bytes();
+        while let Some(Action::Reserve(_)) = session.feed(&mut input) {
+            session.resume(Answer::Granted);
+        }
+        session.take_output();
+        session.resume(Answer::Dismissed(Reply::fixed(421, Enhanced(4, 7, 0), "Go")));
+        assert_eq!((session.phase(), session.in_transaction()), (Phase::Closed, false));
+        assert_eq!(session.feed(&mut input), Some(Action::Close(CloseReason::Dismissed)));
+        assert_eq!((input, said(&mut session).as_str()), (&b""[..], "421 4.7.0 Go\r\n"));
+    }
+}
+
+#[test]
 fn a_session_begins_anew_under_tls_and_forgets_what_came_in_clear() {
     let facts = TlsFacts {
         version: "TLSv1.3".into(),

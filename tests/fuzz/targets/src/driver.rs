@@ -18,7 +18,7 @@ pub(crate) struct Script {
     pub(crate) config: Arc<SessionConfig>,
     /// The encryption that the connection begins with.
     pub(crate) tls: Option<TlsFacts>,
-    /// The answers, again and again: even for yes, odd for no.
+    /// The answers, again and again: even for yes, odd for no; of those to a message every second one ends the session.
     pub(crate) answers: Vec<u8>,
 }
 
@@ -157,11 +157,14 @@ impl<'a> Connection<'a> {
             0 => 0,
             length => answers[self.outcome.asked.len() % length],
         };
+        let is_message = question == Question::Accept;
         self.outcome.asked.push(question);
-        match byte % 2 {
-            0 => Answer::Granted,
-            // What a refusal says must not become a reply of its own.
-            _ => Answer::Refused(Reply::new(452, Enhanced(4, 3, 1), "no\r\n250 2.0.0 Ok: msg_forged")),
+        // What a refusal says must not become a reply of its own.
+        let refusal = |code, enhanced| Reply::new(code, enhanced, "no\r\n250 2.0.0 Ok: msg_forged");
+        match byte % 4 {
+            0 | 2 => Answer::Granted,
+            3 if is_message => Answer::Dismissed(refusal(421, Enhanced(4, 7, 0))),
+            _ => Answer::Refused(refusal(452, Enhanced(4, 3, 1))),
         }
     }
 
