@@ -4,6 +4,7 @@ use bytes::Bytes;
 use restante_envelope::WireProfile;
 use restante_envelope::digest::sha256;
 use restante_message::{Attachment, ParsedMessage, Summary};
+use restante_model::auth::Verdict;
 use restante_model::content::{Headers, To};
 use restante_model::{
     AttachmentData, AuthResults, Base64, EmailId, Metadata, ParsedContent, SessionFacts, SpamAnalysis,
@@ -40,7 +41,17 @@ pub fn metadata(profile: WireProfile, id: EmailId, summary: &Summary, facts: &Se
 }
 
 /// The content of an email: what the message holds and what the checks said of it.
-pub fn parsed_content(message: ParsedMessage, auth_results: AuthResults, spam_analysis: SpamAnalysis) -> ParsedContent {
+pub fn parsed_content(
+    profile: WireProfile,
+    message: ParsedMessage,
+    mut auth_results: AuthResults,
+    spam_analysis: SpamAnalysis,
+) -> ParsedContent {
+    let reverse_dns = &mut auth_results.reverse_dns;
+    reverse_dns.verified = match profile {
+        WireProfile::Service => None,
+        WireProfile::VaultSandbox => Some(reverse_dns.result == Verdict::Pass),
+    };
     ParsedContent {
         text: message.text,
         html: message.html,
@@ -157,6 +168,28 @@ mod tests {
         assert_eq!(value["to"], "bob+tag@restante.test");
         assert_eq!(value["from"], "A <a@x.test>");
         assert_eq!(value["subject"], "Hi");
+    }
+
+    #[test]
+    fn reverse_dns_is_verified_in_the_other_profile_if_it_passed() {
+        let shown = |profile, result| {
+            let mut auth = AuthResults::skipped();
+            auth.reverse_dns.result = result;
+            let content = parsed_content(profile, ParsedMessage::default(), auth, SpamAnalysis::default());
+            serde_json::to_value(content).unwrap()["authResults"]["reverseDns"].clone()
+        };
+        for result in [Verdict::Pass, Verdict::Fail, Verdict::None, Verdict::Skipped] {
+            let word = result.as_str();
+            let verified = result == Verdict::Pass;
+            assert_eq!(
+                shown(WireProfile::Service, result),
+                serde_json::json!({ "result": word })
+            );
+            assert_eq!(
+                shown(WireProfile::VaultSandbox, result),
+                serde_json::json!({ "result": word, "verified": verified })
+            );
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! so that a plain body of an encrypted inbox cannot be built.
 //!
 //! Modules, in reading order: [`policy`], [`inboxes`], [`create`], [`chaos`], [`deposit`], `tell`, [`prepare`], [`parser`], [`content`],
-//! [`arrival_event`], [`read`], [`view`], [`remove`], [`expire`], [`usage`], [`watch`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
+//! [`arrival_event`], [`read`], [`view`], [`remove`], [`expire`], [`usage`], [`watch`], [`test_email`]; below them `parts` (the bytes of a stored part), [`budget`] and `lanes` (memory and
 //! processor time).
 
 pub mod arrival_event;
@@ -27,6 +27,7 @@ pub mod prepare;
 pub mod read;
 pub mod remove;
 mod tell;
+pub mod test_email;
 pub mod usage;
 pub mod view;
 pub mod watch;
@@ -41,6 +42,7 @@ pub use policy::{ChoicePolicy, EncryptionChoice, InboxPolicy};
 pub use prepare::Prepared;
 pub use read::{EmailList, ListRequest, ReadError, RecipientError};
 pub use restante_storage::Idempotency;
+pub use test_email::{ForcedVerdicts, TestEmail, TestEmailError};
 pub use usage::StorageUsage;
 pub use view::{Content, EmailView, Source};
 pub use watch::{Watch, WatchError, Watched};

@@ -189,7 +189,7 @@ impl Inboxes {
         let metadata = seal(profile, PayloadPart::Metadata, key, &content::json(&metadata));
         let unsigned = |part, sealed| parts::unsigned_to_bytes(keys.mac.as_slice(), id, part, sealed);
         let parsed = seal_with(profile, PayloadPart::Parsed, key, |buffer| {
-            let parsed = content::parsed_content(message.parse(&self.shared.parser), facts.auth, facts.spam);
+            let parsed = content::parsed_content(profile, message.parse(&self.shared.parser), facts.auth, facts.spam);
             buffer.reserve_exact(message.raw.len() / 8 * 9 + TRACE_BYTES + BEHIND);
             serde_json::to_writer(buffer, &parsed).expect("content has string keys only");
         });

@@ -110,6 +110,7 @@ impl Inboxes {
         let (inboxes, raw_bytes) = (self.clone(), raw.len());
         let make = move || {
             content::json(&content::parsed_content(
+                inboxes.policy().profile,
                 inboxes.shared.parser.parse(&raw),
                 facts.auth,
                 facts.spam,

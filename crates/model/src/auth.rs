@@ -66,6 +66,22 @@ pub enum SpfVerdict {
     Skipped,
 }
 
+impl SpfVerdict {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Softfail => "softfail",
+            Self::Neutral => "neutral",
+            Self::None => "none",
+            Self::Temperror => "temperror",
+            Self::Permerror => "permerror",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
 /// The verdict of DKIM, DMARC and reverse DNS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -75,6 +91,18 @@ pub enum Verdict {
     Fail,
     None,
     Skipped,
+}
+
+impl Verdict {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::None => "none",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 /// What a DMARC record asks for.

@@ -13,4 +13,5 @@ mod removing;
 mod retention;
 mod sealing;
 mod telling;
+mod test_emails;
 mod watching;
