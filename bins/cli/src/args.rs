@@ -1,5 +1,6 @@
 //! What the command line takes. Each command's arguments are in a file of its own.
 
+pub(crate) mod chaos;
 pub(crate) mod duration;
 pub(crate) mod email;
 pub(crate) mod global;
@@ -50,6 +51,9 @@ pub(crate) enum Command {
     /// Create, list, test and repair webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Make the mail of an inbox fail on purpose: slow, refused, cut off, lost
+    #[command(subcommand)]
+    Chaos(chaos::ChaosCommand),
     /// Send a test mail to the server
     Send(send::SendArgs),
     /// Ask the server about itself

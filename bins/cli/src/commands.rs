@@ -1,5 +1,6 @@
 //! The commands, each in a file of its own.
 
+mod chaos;
 mod completions;
 mod email;
 mod inbox;
@@ -42,6 +43,7 @@ async fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Wait(wanted) => wait::run(context, wanted).await,
         Command::Watch(wanted) => watch::run(context, wanted).await,
         Command::Webhook(command) => webhook::run(context, command).await,
+        Command::Chaos(command) => chaos::run(context, command).await,
         Command::Send(mail) => send::run(context, mail).await,
         Command::Server(command) => server::run(context, command).await,
         Command::Completions { shell } => completions::run(shell),

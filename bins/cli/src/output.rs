@@ -1,5 +1,6 @@
 //! Where results go: text for people, JSON for machines, notes to the standard error.
 
+pub(crate) mod chaos;
 pub(crate) mod clean;
 pub(crate) mod email;
 pub(crate) mod question;

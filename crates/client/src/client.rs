@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use restante_envelope::{DecapsulationKey, VerifyingKey, WireProfile, base64url};
 use restante_model::{Clock, InboxHash};
@@ -89,16 +88,8 @@ impl Client {
     /// # Errors
     /// [`Error::InboxTaken`] if the address has an inbox, and the kinds of every request.
     pub async fn create_inbox(&self, wanted: NewInbox) -> Result<Inbox, Error> {
-        // Always sent: without a wish the server decides, a server of the profile `vaultsandbox` may even decide
-        // against one, and the key of a plain inbox is ignored.
         let key = DecapsulationKey::generate();
-        let body = CreateBody {
-            email_address: wanted.address.as_deref(),
-            ttl: wanted.ttl.map(whole_seconds),
-            client_kem_pk: base64url::encode(key.encapsulation_key().as_bytes()),
-            encryption: wanted.encryption,
-            email_auth: wanted.email_auth,
-        };
+        let body = CreateBody::of(&wanted, base64url::encode(key.encapsulation_key().as_bytes()));
         let created: InboxResource = self.http().json(Call::post(path(["inboxes"])).body(&body)).await?;
         let keys = created_keys(&created, key).map_err(|fault| self.unexpected("inboxes", fault))?;
         Ok(self.remember(InboxFacts::of(&created), keys))
@@ -135,7 +126,7 @@ impl Client {
         let known = self.registry().by_address(address);
         if let Some(known) = known
             .as_ref()
-            .filter(|known| self.clock().now() < known.facts.expires_at)
+            .filter(|known| !known.facts.is_expired(self.clock().now()))
         {
             return Ok(self.handle(Arc::clone(known)));
         }
@@ -245,28 +236,5 @@ fn created_keys(created: &InboxResource, key: DecapsulationKey) -> Result<InboxK
     match pinned {
         Some(Ok(pinned)) => Ok(InboxKeys::Encrypted { key, pinned }),
         _ => Err("serverSigPk is not a key of 1952 bytes"),
-    }
-}
-
-/// A fraction counts as a whole second: no inbox lives shorter than was asked for.
-fn whole_seconds(ttl: Duration) -> u64 {
-    ttl.as_secs().saturating_add((ttl.subsec_nanos() > 0).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fraction_of_a_time_to_live_counts_as_a_second() {
-        for (ttl, expected) in [
-            (Duration::ZERO, 0),
-            (Duration::from_mins(1), 60),
-            (Duration::from_millis(59_001), 60),
-            (Duration::from_nanos(60_000_000_001), 61),
-            (Duration::MAX, u64::MAX),
-        ] {
-            assert_eq!(whole_seconds(ttl), expected, "{ttl:?}");
-        }
     }
 }

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use restante_model::content::To;
-use restante_model::{AttachmentData, AuthResults, EmailId, InboxHash, Metadata, ParsedContent, Timestamp};
+use restante_model::spam::SpamScore;
+use restante_model::{
+    AttachmentData, AuthResults, EmailId, InboxHash, Metadata, ParsedContent, SpamAnalysis, Timestamp,
+};
 use serde::Serialize;
 
 use crate::AuthSummary;
@@ -132,6 +135,24 @@ impl Email {
     pub fn auth_summary(&self) -> AuthSummary {
         AuthSummary::of(&self.content.auth_results)
     }
+
+    /// What the server's spam filter said; skipped where none was asked.
+    pub fn spam_analysis(&self) -> &SpamAnalysis {
+        &self.content.spam_analysis
+    }
+
+    /// Whether the filter takes it for spam; `None` where it was not asked or did not answer.
+    pub fn is_spam(&self) -> Option<bool> {
+        self.spam_score().map(|score| score.is_spam)
+    }
+
+    /// What the filter found, with the score; `None` where it was not asked or did not answer.
+    pub fn spam_score(&self) -> Option<&SpamScore> {
+        match self.spam_analysis() {
+            SpamAnalysis::Analyzed(score) => Some(score),
+            SpamAnalysis::Skipped { .. } | SpamAnalysis::Error { .. } => None,
+        }
+    }
 }
 
 impl fmt::Debug for EmailSummary {
@@ -190,6 +211,7 @@ pub(crate) mod tests {
             }],
             "links": ["https://shop.test/confirm"],
             "authResults": { "spf": skipped, "dkim": [skipped], "dmarc": skipped, "reverseDns": skipped },
+            "spamAnalysis": { "status": "skipped", "info": "off" },
             "metadata": {},
             "to": [], "cc": [], "replyTo": [], "references": [], "defects": [],
         })
@@ -250,6 +272,34 @@ pub(crate) mod tests {
         assert_eq!(email.header("x-other"), None);
         assert_eq!(&email.attachment("a.txt").unwrap().content.0[..], b"abc");
         assert_eq!(email.attachment("A.TXT"), None);
+    }
+
+    #[test]
+    fn only_a_filter_that_answered_has_a_verdict() {
+        let analysed = json!({
+            "status": "analyzed", "score": 15.5, "requiredScore": 15.0, "action": "reject", "isSpam": true,
+            "symbols": [{ "name": "GTUBE", "score": 15.5 }], "processingTimeMs": 3,
+        });
+        let away = json!({ "status": "error", "info": "away", "processingTimeMs": 5000 });
+        for (said, is_spam, score) in [
+            (Some(analysed), Some(true), Some(15.5)),
+            (Some(away), None, None),
+            (Some(json!({ "status": "skipped", "info": "off" })), None, None),
+            // Of a server that knows nothing of spam.
+            (None, None, None),
+        ] {
+            let mut content = parsed();
+            match said {
+                Some(said) => content["spamAnalysis"] = said,
+                None => assert!(content.as_object_mut().unwrap().remove("spamAnalysis").is_some()),
+            }
+            let email = Email {
+                summary: summary(),
+                content: serde_json::from_value(content).unwrap(),
+            };
+            assert_eq!(email.is_spam(), is_spam);
+            assert_eq!(email.spam_score().map(|found| found.score), score);
+        }
     }
 
     #[test]

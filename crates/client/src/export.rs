@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use crate::Inbox;
-use crate::inbox::{InboxKeys, KnownInbox};
+use crate::inbox::{InboxKeys, KnownInbox, shown_end};
 
 /// The one version of the format that there is.
 pub(crate) const VERSION: u8 = 1;
@@ -71,8 +71,10 @@ impl ExportedInbox {
         self.known.facts.hash
     }
 
-    /// From then on it is gone.
-    pub fn expires_at(&self) -> Timestamp {
+    /// From then on it is gone; `None` for one that does not end by itself.
+    ///
+    /// The format has no word for that: the document then holds the last moment of the year 9999.
+    pub fn expires_at(&self) -> Option<Timestamp> {
         self.known.facts.expires_at
     }
 
@@ -113,7 +115,7 @@ impl fmt::Debug for ExportedInbox {
         f.debug_struct("ExportedInbox")
             .field("address", &self.address())
             .field("hash", &self.hash().to_string())
-            .field("expires_at", &self.expires_at())
+            .field("expires_at", &format_args!("{}", shown_end(self.expires_at())))
             .field("is_encrypted", &self.is_encrypted())
             .field("exported_at", &self.exported_at)
             .finish_non_exhaustive()
@@ -145,7 +147,7 @@ impl<'a> Document<'a> {
         Self {
             version: VERSION,
             email_address: export.address(),
-            expires_at: export.expires_at(),
+            expires_at: export.expires_at().unwrap_or(Timestamp::MAX),
             inbox_hash: export.hash(),
             encrypted: export.is_encrypted(),
             server_sig_pk: pinned.map(|key| Base64Url(key.as_bytes())),
@@ -175,8 +177,8 @@ mod tests {
             facts: InboxFacts {
                 address: address.to_owned(),
                 hash: InboxHash::from_bytes([7; 32]),
-                expires_at: Timestamp::MAX,
-                email_auth: None,
+                expires_at: None,
+                terms: None,
             },
             keys,
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use restante_envelope::{DecapsulationKey, VerifyingKey};
-use restante_model::InboxHash;
+use restante_model::{InboxHash, Timestamp};
 use zeroize::Zeroizing;
 
 pub use self::error::{ImportError, JsonError};
@@ -66,6 +66,8 @@ impl ExportedInbox {
             None
         };
         let expires_at = moment::read("expiresAt", &required.expires_at)?;
+        // An inbox that does not end by itself is exported with the last moment of all.
+        let expires_at = Some(expires_at).filter(|end| *end != Timestamp::MAX);
         let exported_at = moment::read("exportedAt", &required.exported_at)?;
         let hash = parse_hash(&hash)?;
         let keys = match keys {
@@ -76,7 +78,7 @@ impl ExportedInbox {
             address,
             hash,
             expires_at,
-            email_auth: None,
+            terms: None,
         };
         Ok(Self::new(Arc::new(KnownInbox { facts, keys }), exported_at))
     }

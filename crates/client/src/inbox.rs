@@ -40,10 +40,21 @@ pub(crate) struct InboxFacts {
     pub(crate) address: String,
     /// Its name in streams and records.
     pub(crate) hash: InboxHash,
-    /// From then on it is gone.
-    pub(crate) expires_at: Timestamp,
-    /// Whether its mail is checked; an export does not say.
-    pub(crate) email_auth: Option<bool>,
+    /// From then on it is gone; `None` if it does not end by itself.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// What else was agreed on at its creation; an export does not say.
+    pub(crate) terms: Option<InboxTerms>,
+}
+
+/// What was agreed on when an inbox was created, beside its name and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InboxTerms {
+    /// Whether its mail is checked.
+    pub(crate) email_auth: bool,
+    /// Whether a spam filter is asked about its mail.
+    pub(crate) spam_analysis: bool,
+    /// Whether it is persistent.
+    pub(crate) persistent: bool,
 }
 
 /// What opens the mail of an inbox. `Debug` shows no key.
@@ -63,9 +74,18 @@ impl InboxFacts {
         Self {
             address: resource.email_address.to_string(),
             hash: resource.inbox_hash,
-            expires_at: resource.expires_at.unwrap_or(Timestamp::MAX),
-            email_auth: Some(resource.email_auth),
+            expires_at: resource.expires_at,
+            terms: Some(InboxTerms {
+                email_auth: resource.email_auth,
+                spam_analysis: resource.spam_analysis,
+                persistent: resource.persistent,
+            }),
         }
+    }
+
+    /// Whether it is gone at `now`.
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
     }
 }
 
@@ -84,8 +104,8 @@ impl Inbox {
         self.known.facts.hash
     }
 
-    /// From then on it is gone.
-    pub fn expires_at(&self) -> Timestamp {
+    /// From then on it is gone; `None` for one that does not end by itself.
+    pub fn expires_at(&self) -> Option<Timestamp> {
         self.known.facts.expires_at
     }
 
@@ -97,7 +117,19 @@ impl Inbox {
     /// Whether its mail is checked for SPF, DKIM, DMARC and reverse DNS; `None` for an imported one, whose export
     /// does not say.
     pub fn email_auth(&self) -> Option<bool> {
-        self.known.facts.email_auth
+        self.known.facts.terms.map(|terms| terms.email_auth)
+    }
+
+    /// Whether a spam filter is asked about its mail; `None` for an imported one, whose export does not say.
+    pub fn spam_analysis(&self) -> Option<bool> {
+        self.known.facts.terms.map(|terms| terms.spam_analysis)
+    }
+
+    /// Whether it is persistent; `None` for an imported one, whose export does not say.
+    ///
+    /// A restante server keeps every inbox through restarts: [`NewInbox::persistent`](crate::NewInbox::persistent).
+    pub fn is_persistent(&self) -> Option<bool> {
+        self.known.facts.terms.map(|terms| terms.persistent)
     }
 
     /// One email with its content.
@@ -248,9 +280,14 @@ impl fmt::Debug for Inbox {
             .field("address", &self.address())
             .field("hash", &format_args!("{}", self.hash()))
             .field("is_encrypted", &self.is_encrypted())
-            .field("expires_at", &format_args!("{}", self.expires_at()))
+            .field("expires_at", &format_args!("{}", shown_end(self.expires_at())))
             .finish_non_exhaustive()
     }
+}
+
+/// The end of an inbox, or `never`.
+pub(crate) fn shown_end(end: Option<Timestamp>) -> String {
+    end.map_or_else(|| "never".to_owned(), |end| end.to_string())
 }
 
 fn decode_raw(text: &[u8]) -> Option<Vec<u8>> {

@@ -29,6 +29,12 @@
 //!
 //! Those who receive them verify what came before they believe it: [`webhooks`].
 //!
+//! # Mail that fails on purpose
+//!
+//! An inbox can be told to refuse, to delay and to lose mail, so that a test shows what the application makes of it:
+//! [`chaos`].
+//! [`Client::send_test_email`] has the server make mail that fails SPF, DKIM or DMARC.
+//!
 //! # Which servers
 //!
 //! It speaks with restante servers, in both wire profiles: `service` and `vaultsandbox`.
@@ -57,13 +63,14 @@
 //! - [`Client::close`] ends everything that is under way, in all clones; dropping a wait or a watch ends that one.
 //!
 //! Modules, in reading order: `client`, `builder`, `settings`, `local`, [`error`]; `http`, `routes`, `record`; `inbox`,
-//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, [`auth`]; `matcher`, `watch`, `wait`; `export`,
-//! `import`, `export_file`; [`webhooks`]; [`blocking`].
+//! `new_inbox`, `registry`, `reader`, `email`, `attachment`, `listing`, [`auth`]; [`chaos`], `test_email`; `matcher`,
+//! `watch`, `wait`; `export`, `import`, `export_file`; [`webhooks`]; [`metrics`]; [`blocking`].
 
 mod attachment;
 pub mod auth;
 pub mod blocking;
 mod builder;
+pub mod chaos;
 mod client;
 mod email;
 pub mod error;
@@ -75,12 +82,14 @@ mod inbox;
 mod listing;
 mod local;
 mod matcher;
+pub mod metrics;
 mod new_inbox;
 mod reader;
 mod record;
 mod registry;
 mod routes;
 mod settings;
+mod test_email;
 mod wait;
 mod watch;
 pub mod webhooks;
@@ -99,11 +108,13 @@ pub use local::LocalServer;
 pub use matcher::EmailMatcher;
 pub use new_inbox::{Encryption, NewInbox};
 pub use settings::{PollingSettings, ReconnectSettings, RetrySettings, Settings, Strategy};
+pub use test_email::TestEmail;
 pub use wait::{WaitForEmail, WaitForEmails, WaitForNone};
 pub use watch::{Arrival, Existing, Watch};
 pub use webhooks::{EventType, NewWebhook, WebhookEvent, WebhookResource, WebhookUpdate, Webhooks, verify_signature};
 
 pub use restante_model::content::{Headers, To};
+pub use restante_model::spam::{SpamAnalysis, SpamScore, SpamSymbol};
 pub use restante_model::{
     AttachmentData, AuthResults, Base64, Clock, DeliveryId, EmailId, InboxHash, Metadata, ParsedContent, SystemClock,
     Timestamp, WebhookId,

@@ -64,7 +64,7 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use restante_model::{InboxHash, Timestamp};
+    use restante_model::InboxHash;
 
     use super::*;
 
@@ -72,8 +72,8 @@ mod tests {
         InboxFacts {
             address: address.to_owned(),
             hash: InboxHash::from_bytes([7; 32]),
-            expires_at: Timestamp::MAX,
-            email_auth: None,
+            expires_at: None,
+            terms: None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use restante_client::{Client, Error, ExportedInbox, IfKnown, ImportError};
+use restante_client::{Client, Error, ExportedInbox, IfKnown, ImportError, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl Reads {
             email_address: export.address().to_owned(),
             inbox_hash: export.hash().to_string(),
             encrypted: export.is_encrypted(),
-            expires_at: export.expires_at().to_string(),
+            expires_at: export.expires_at().unwrap_or(Timestamp::MAX).to_string(),
             exported_at: export.exported_at().to_string(),
         }
     }

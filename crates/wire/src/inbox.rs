@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 /// An inbox.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields of the interface")]
 pub struct InboxResource {
     /// Where it takes mail.
     pub email_address: InboxAddress,
-    /// When it ends; `null` if it does not by itself.
+    /// When it ends; `null` if it does not by itself. A field that is not there is no answer.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub expires_at: Option<Timestamp>,
     /// Its name in streams and records.
     pub inbox_hash: InboxHash,

@@ -31,6 +31,7 @@ pub enum HealthStatus {
 /// `GET /api/server-info`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields of the interface")]
 pub struct ServerInfo {
     /// base64url ML-DSA-65 key that signs payloads.
     pub server_sig_pk: String,

@@ -19,6 +19,7 @@ examples! {
     live: "../../../crates/client/examples/live.rs",
     plain_test: "../../../crates/client/examples/plain_test.rs",
     sealed: "../../../crates/client/examples/sealed.rs",
+    unreliable: "../../../crates/client/examples/unreliable.rs",
     webhook_receiver: "../../../crates/client/examples/webhook_receiver.rs",
 }
 
@@ -52,6 +53,12 @@ fn live() {
 }
 
 #[test]
+fn unreliable() {
+    let server = TestServer::start(&[("CHAOS_ENABLED", "true")]);
+    unreliable::unreliable(&blocking(&server), server.smtp).unwrap();
+}
+
+#[test]
 fn webhook_receiver() {
     let server = TestServer::start(&[("WEBHOOK_ALLOW_HTTP", "true")]);
     webhook_receiver::webhook_receiver(&blocking(&server)).unwrap();
@@ -73,6 +80,7 @@ fn every_example_is_run() {
             "live.rs",
             "plain_test.rs",
             "sealed.rs",
+            "unreliable.rs",
             "webhook_receiver.rs"
         ]
     );

@@ -45,6 +45,15 @@ pub(crate) struct CreateArgs {
     /// How long the inbox lives, such as 90s, 10m, 2h or 7d; the server's default unless given
     #[arg(long, value_name = "SPAN", value_parser = duration::parse)]
     pub(crate) ttl: Option<Duration>,
+    /// Let it live until it is deleted; only servers in the wire profile `vaultsandbox` do
+    #[arg(long, conflicts_with_all = ["ttl", "ephemeral"])]
+    pub(crate) never_expires: bool,
+    /// Ask for an inbox that is kept when the server restarts
+    #[arg(long, conflicts_with = "ephemeral")]
+    pub(crate) persistent: bool,
+    /// Ask for one that need not be; restante servers keep it all the same
+    #[arg(long)]
+    pub(crate) ephemeral: bool,
     /// Seal the mail for a key that is made and kept here
     #[arg(long, conflicts_with = "plain")]
     pub(crate) encrypted: bool,
@@ -57,6 +66,12 @@ pub(crate) struct CreateArgs {
     /// Do not check them
     #[arg(long)]
     pub(crate) no_email_auth: bool,
+    /// Ask the server's spam filter about the mail
+    #[arg(long, conflicts_with = "no_spam_analysis")]
+    pub(crate) spam_analysis: bool,
+    /// Do not ask it
+    #[arg(long)]
+    pub(crate) no_spam_analysis: bool,
     /// Print the address alone
     #[arg(long, short)]
     pub(crate) quiet: bool,

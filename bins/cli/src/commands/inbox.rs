@@ -50,13 +50,9 @@ async fn info(context: &Context, address: Option<&str>) -> Result<(), Failure> {
     table.fact("Mode", mode(found.encrypted));
     table.fact("Key", key);
     table.fact("Authentication", authentication(found.email_auth));
-    table.fact(
-        "Expires",
-        expiry(
-            found.expires_at.unwrap_or(restante_client::Timestamp::MAX),
-            context.clock.now(),
-        ),
-    );
+    table.fact("Spam filter", spam_filter(found.spam_analysis));
+    table.fact("Persistence", persistence(found.persistent));
+    table.fact("Expires", expiry(found.expires_at, context.clock.now()));
     if key != KEY_ELSEWHERE {
         let count = context.inbox(Some(&address)).await?.sync_status().await?.email_count;
         table.fact("Emails", count.to_string());
@@ -111,8 +107,19 @@ fn mode(encrypted: bool) -> &'static str {
     if encrypted { "encrypted" } else { "plain" }
 }
 
-/// `in 58 min`, or `expired 3 min ago`.
-fn expiry(moment: Timestamp, now: Timestamp) -> String {
+fn spam_filter(asked: bool) -> &'static str {
+    if asked { "asked" } else { "not asked" }
+}
+
+fn persistence(persistent: bool) -> &'static str {
+    if persistent { "persistent" } else { "ephemeral" }
+}
+
+/// `in 58 min`, `expired 3 min ago`, or `never`.
+fn expiry(end: Option<Timestamp>, now: Timestamp) -> String {
+    let Some(moment) = end else {
+        return "never".to_owned();
+    };
     let relative = time::relative(moment, now);
     if moment > now {
         relative

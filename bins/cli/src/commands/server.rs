@@ -60,6 +60,12 @@ fn add_limits(table: &mut Table, info: &ServerInfo) {
             "switched off"
         },
     );
+    if !info.persistence_policy.is_empty() {
+        table.fact("Persistence", persistence(&info.persistence_policy));
+    }
+    table.fact("Chaos", switched(info.chaos_enabled));
+    table.fact("Spam filter", switched(info.spam_analysis_enabled));
+    table.fact("Console stream", switched(info.sse_console));
     table.fact("Context", info.context.clone());
     table.fact(
         "Signing key",
@@ -77,6 +83,22 @@ fn encryption(policy: &str) -> String {
         _ => return policy.to_owned(),
     };
     format!("{policy}: {meaning}")
+}
+
+/// Interface additions, "Persistence".
+fn persistence(policy: &str) -> String {
+    let meaning = match policy {
+        "always" => "every inbox is persistent",
+        "enabled" => "persistent unless an inbox asks for ephemeral",
+        "disabled" => "ephemeral unless an inbox asks for persistent",
+        "never" => "every inbox is ephemeral",
+        _ => return policy.to_owned(),
+    };
+    format!("{policy}: {meaning}")
+}
+
+fn switched(on: bool) -> &'static str {
+    if on { "switched on" } else { "switched off" }
 }
 
 async fn health(context: &Context) -> Result<(), Failure> {

@@ -95,6 +95,9 @@ fn of_client(error: &Error, connection: Option<&Connection>) -> Option<String> {
              new one"
         }
         Error::Api(answer) if answer.status == 400 => "`restante server info` shows what the server allows",
+        Error::Api(answer) if answer.status == 403 => {
+            "whoever runs the server switches it on; `restante server info` shows what is on"
+        }
         Error::Api(answer) if answer.status == 503 => "`restante server health` tells when it works again",
         Error::Api(answer) if answer.status >= 500 => {
             "the server or a proxy before it failed: `restante server health` asks once more, the logs of both say more"

@@ -136,7 +136,8 @@ impl ServerInboxes {
 
     /// Forgets those that expired more than a day ago: nothing can be opened with their keys any more.
     pub(crate) fn prune(&mut self, now: Timestamp) {
-        self.inboxes.retain(|entry| entry.expires_at.after(REMEMBERED) > now);
+        let is_over = |end: Timestamp| end.after(REMEMBERED) <= now;
+        self.inboxes.retain(|entry| !entry.expires_at().is_some_and(is_over));
     }
 }
 
@@ -158,9 +159,14 @@ impl Entry {
         &self.email_address
     }
 
-    /// When it ends.
-    pub(crate) fn expires_at(&self) -> Timestamp {
-        self.expires_at
+    /// When it ends; `None` if it does not by itself, which an export says with the last moment of all.
+    pub(crate) fn expires_at(&self) -> Option<Timestamp> {
+        Some(self.expires_at).filter(|end| *end != Timestamp::MAX)
+    }
+
+    /// Whether it is over at `now`.
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at().is_some_and(|end| end <= now)
     }
 
     /// Its name in streams and records, base64url.
@@ -235,7 +241,7 @@ mod tests {
         inboxes.put(Entry::example("A@x.test", at(2)));
         let addresses: Vec<_> = inboxes.entries().iter().map(Entry::address).collect();
         assert_eq!(addresses, ["b@x.test", "A@x.test"]);
-        assert_eq!(inboxes.find(" a@X.TEST").unwrap().expires_at(), at(2));
+        assert_eq!(inboxes.find(" a@X.TEST").unwrap().expires_at(), Some(at(2)));
     }
 
     #[test]
@@ -262,11 +268,22 @@ mod tests {
     }
 
     #[test]
+    fn an_inbox_without_an_end_is_never_forgotten() {
+        let mut inboxes = ServerInboxes::default();
+        let endless = Entry::example("a@x.test", Timestamp::MAX);
+        assert_eq!(Entry::of(&endless.export().unwrap()).expires_at(), None);
+        inboxes.put(endless);
+        inboxes.prune(Timestamp::MAX);
+        assert_eq!(inboxes.entries().len(), 1);
+        assert!(!inboxes.entries()[0].is_expired(Timestamp::MAX));
+    }
+
+    #[test]
     fn an_entry_is_an_export() {
         let entry = Entry::example("a@x.test", at(1000));
         let again = Entry::of(&entry.export().unwrap());
         assert_eq!(again.address(), "a@x.test");
-        assert_eq!((again.expires_at(), again.hash()), (at(1000), entry.hash()));
+        assert_eq!((again.expires_at(), again.hash()), (Some(at(1000)), entry.hash()));
         let spoiled = Entry {
             encrypted: true,
             ..entry

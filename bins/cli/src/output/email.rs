@@ -2,11 +2,13 @@
 
 mod auth;
 mod page;
+mod spam;
 
 use restante_client::{AttachmentData, Email, EmailId, EmailSummary, Timestamp, UnreadableEmail};
 
 pub(crate) use self::auth::{auth, verdict};
 pub(crate) use self::page::{HeaderFields, page};
+use self::spam::spam;
 use super::table::{RowStyle, Table, columns, cut};
 use super::time::relative;
 use super::{clean, style};
@@ -152,6 +154,7 @@ pub(crate) mod tests {
                 }],
                 "links": [format!("https://example.test/{evil}")],
                 "authResults": { "spf": skipped, "dkim": [skipped], "dmarc": skipped, "reverseDns": skipped },
+                "spamAnalysis": { "status": "error", "info": evil, "processingTimeMs": 1 },
                 "metadata": {}, "to": [evil], "cc": [evil], "replyTo": [evil], "references": [], "defects": [evil],
             },
             "metadata": { "id": id, "from": evil, "to": [evil], "subject": evil, "receivedAt": "2026-01-25T11:41:16.000Z" },

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use restante_model::EmailId;
 use restante_wire::webhook::TemplateName;
 use restante_wire::{Health, InboxResource, ServerInfo, WebhookMetrics};
 
 use super::runtime::Runtime;
 use super::{Inbox, Watch, Webhooks};
-use crate::{ClientBuilder, Error, Existing, ExportedInbox, IfKnown, NewInbox};
+use crate::metrics::{Metrics, StorageMetrics};
+use crate::{ClientBuilder, Error, Existing, ExportedInbox, IfKnown, NewInbox, TestEmail};
 
 /// A client of one server, as [`crate::Client`]; clones share everything.
 ///
@@ -97,6 +99,16 @@ impl Client {
         self.runtime.wait(self.client.health())
     }
 
+    /// As [`crate::Client::metrics`].
+    pub fn metrics(&self) -> Result<Metrics, Error> {
+        self.runtime.wait(self.client.metrics())
+    }
+
+    /// As [`crate::Client::storage_metrics`].
+    pub fn storage_metrics(&self) -> Result<StorageMetrics, Error> {
+        self.runtime.wait(self.client.storage_metrics())
+    }
+
     /// As [`crate::Client::create_inbox`].
     pub fn create_inbox(&self, wanted: NewInbox) -> Result<Inbox, Error> {
         let created = self.runtime.wait(self.client.create_inbox(wanted))?;
@@ -134,6 +146,11 @@ impl Client {
     /// As [`crate::Client::delete_all_inboxes`].
     pub fn delete_all_inboxes(&self) -> Result<usize, Error> {
         self.runtime.wait(self.client.delete_all_inboxes())
+    }
+
+    /// As [`crate::Client::send_test_email`].
+    pub fn send_test_email(&self, email: TestEmail) -> Result<EmailId, Error> {
+        self.runtime.wait(self.client.send_test_email(email))
     }
 
     /// As [`crate::Client::watch`].

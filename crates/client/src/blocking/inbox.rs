@@ -7,6 +7,7 @@ use restante_wire::SyncResource;
 
 use super::runtime::Runtime;
 use super::{Client, Wait, Watch, Webhooks};
+use crate::chaos::{Chaos, ChaosConfig};
 use crate::{
     Email, EmailMatcher, EmailSummary, Error, Existing, ExportedInbox, UnreadableEmail, WaitForEmail, WaitForEmails,
     WaitForNone,
@@ -43,8 +44,8 @@ impl Inbox {
         self.inbox.hash()
     }
 
-    /// From then on it is gone.
-    pub fn expires_at(&self) -> Timestamp {
+    /// From then on it is gone; `None` for one that does not end by itself.
+    pub fn expires_at(&self) -> Option<Timestamp> {
         self.inbox.expires_at()
     }
 
@@ -56,6 +57,16 @@ impl Inbox {
     /// As [`crate::Inbox::email_auth`].
     pub fn email_auth(&self) -> Option<bool> {
         self.inbox.email_auth()
+    }
+
+    /// As [`crate::Inbox::spam_analysis`].
+    pub fn spam_analysis(&self) -> Option<bool> {
+        self.inbox.spam_analysis()
+    }
+
+    /// As [`crate::Inbox::is_persistent`].
+    pub fn is_persistent(&self) -> Option<bool> {
+        self.inbox.is_persistent()
     }
 
     /// As [`crate::Inbox::wait_for`]: `inbox.wait_for(matcher).timeout(..).wait()?`.
@@ -127,6 +138,21 @@ impl Inbox {
     /// As [`crate::Inbox::export`].
     pub fn export(&self) -> ExportedInbox {
         self.inbox.export()
+    }
+
+    /// As [`crate::Inbox::chaos`].
+    pub fn chaos(&self) -> Result<ChaosConfig, Error> {
+        self.runtime.wait(self.inbox.chaos())
+    }
+
+    /// As [`crate::Inbox::set_chaos`].
+    pub fn set_chaos(&self, wanted: &Chaos) -> Result<ChaosConfig, Error> {
+        self.runtime.wait(self.inbox.set_chaos(wanted))
+    }
+
+    /// As [`crate::Inbox::clear_chaos`].
+    pub fn clear_chaos(&self) -> Result<(), Error> {
+        self.runtime.wait(self.inbox.clear_chaos())
     }
 
     /// The webhooks that hear of this inbox alone.

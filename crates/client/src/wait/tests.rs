@@ -34,8 +34,8 @@ fn inbox(server: &Receiver, max_retries: u32) -> Inbox {
     let facts = InboxFacts {
         address: "bob@restante.test".to_owned(),
         hash: numbered(1, "").inbox_id,
-        expires_at: Timestamp::parse("2036-01-25T11:41:16.000Z").unwrap(),
-        email_auth: None,
+        expires_at: Timestamp::parse("2036-01-25T11:41:16.000Z"),
+        terms: None,
     };
     let keys = InboxKeys::Plain;
     Inbox::new(client, Arc::new(KnownInbox { facts, keys }))

@@ -36,7 +36,7 @@ async fn what_is_shown_fits_a_line() {
     let expected = format!(
         "Inbox {{ address: {ADDRESS:?}, hash: {}, is_encrypted: false, expires_at: {}, .. }}",
         inbox.hash(),
-        inbox.expires_at()
+        inbox.expires_at().unwrap()
     );
     assert_eq!(format!("{inbox:?}"), expected);
     assert_eq!(

@@ -3,7 +3,7 @@
 use restante_client::{Inbox, InboxHash, NewInbox, Timestamp};
 use serde::Serialize;
 
-use super::{authentication, expiry, mode, remember};
+use super::{authentication, expiry, mode, persistence, remember, spam_filter};
 use crate::args::inbox::CreateArgs;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -42,11 +42,25 @@ fn new_inbox(wanted: CreateArgs) -> NewInbox {
     if wanted.plain {
         inbox = inbox.plain();
     }
-    match (wanted.email_auth, wanted.no_email_auth) {
-        (true, _) => inbox.email_auth(true),
-        (_, true) => inbox.email_auth(false),
-        _ => inbox,
+    if let Some(checked) = either(wanted.email_auth, wanted.no_email_auth) {
+        inbox = inbox.email_auth(checked);
     }
+    if let Some(asked) = either(wanted.spam_analysis, wanted.no_spam_analysis) {
+        inbox = inbox.spam_analysis(asked);
+    }
+    if wanted.never_expires {
+        inbox = inbox.never_expires();
+    }
+    match either(wanted.persistent, wanted.ephemeral) {
+        Some(true) => inbox.persistent(),
+        Some(false) => inbox.ephemeral(),
+        None => inbox,
+    }
+}
+
+/// What one of two flags says.
+fn either(yes: bool, no: bool) -> Option<bool> {
+    (yes || no).then_some(yes)
 }
 
 /// The answer to the creation (interface, "Inbox").
@@ -54,10 +68,12 @@ fn new_inbox(wanted: CreateArgs) -> NewInbox {
 #[serde(rename_all = "camelCase")]
 struct Created<'a> {
     email_address: &'a str,
-    expires_at: Timestamp,
+    expires_at: Option<Timestamp>,
     inbox_hash: InboxHash,
     encrypted: bool,
     email_auth: Option<bool>,
+    spam_analysis: Option<bool>,
+    persistent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_sig_pk: Option<&'a str>,
 }
@@ -70,6 +86,8 @@ impl<'a> Created<'a> {
             inbox_hash: inbox.hash(),
             encrypted: inbox.is_encrypted(),
             email_auth: inbox.email_auth(),
+            spam_analysis: inbox.spam_analysis(),
+            persistent: inbox.is_persistent(),
             server_sig_pk: entry.server_sig_pk(),
         }
     }
@@ -81,6 +99,12 @@ fn show(context: &Context, inbox: &Inbox) -> Result<(), Failure> {
     table.fact("Mode", mode(inbox.is_encrypted()));
     if let Some(checked) = inbox.email_auth() {
         table.fact("Authentication", authentication(checked));
+    }
+    if inbox.spam_analysis() == Some(true) {
+        table.fact("Spam filter", spam_filter(true));
+    }
+    if inbox.is_persistent() == Some(false) {
+        table.fact("Persistence", persistence(false));
     }
     table.fact("Expires", expiry(inbox.expires_at(), context.clock.now()));
     context.output.table(&table)?;

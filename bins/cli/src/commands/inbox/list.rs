@@ -56,20 +56,14 @@ fn table(inboxes: &[InboxResource], gone: &[&Entry], known: &[Entry], active: Op
         let (mode, key) = (mode(inbox.encrypted).to_owned(), key(inbox, known).to_owned());
         table.row(
             style,
-            [
-                mark(&address),
-                address,
-                mode,
-                key,
-                expiry(inbox.expires_at.unwrap_or(restante_client::Timestamp::MAX), now),
-            ],
+            [mark(&address), address, mode, key, expiry(inbox.expires_at, now)],
         );
     }
     for entry in gone {
-        let state = if entry.expires_at() > now {
-            "deleted".to_owned()
-        } else {
+        let state = if entry.is_expired(now) {
             expiry(entry.expires_at(), now)
+        } else {
+            "deleted".to_owned()
         };
         let address = entry.address().to_owned();
         let mode = mode(entry.is_encrypted()).to_owned();
@@ -86,8 +80,7 @@ mod tests {
         Timestamp::from_unix_ms(seconds * 1000)
     }
 
-    fn listed(address: &str, hash: &str, encrypted: bool) -> InboxResource {
-        let expires_at = at(10_000).to_string();
+    fn listed(address: &str, hash: &str, encrypted: bool, expires_at: Option<Timestamp>) -> InboxResource {
         serde_json::from_value(serde_json::json!({
             "emailAddress": address, "expiresAt": expires_at, "inboxHash": hash, "encrypted": encrypted, "emailAuth": false,
         }))
@@ -100,11 +93,13 @@ mod tests {
             Entry::example("a@x.test", at(10_000)),
             Entry::example("old@x.test", at(9_000)),
             Entry::example("lost@x.test", at(10_000)),
+            Entry::example("endless@x.test", Timestamp::MAX),
         ];
+        let end = Some(at(10_000));
         let inboxes = [
-            listed("a@x.test", known[0].hash(), true),
-            listed("b@x.test", "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg", true),
-            listed("c@x.test", "p4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg", false),
+            listed("a@x.test", known[0].hash(), true, end),
+            listed("b@x.test", "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg", true, end),
+            listed("c@x.test", "p4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg", false, None),
         ];
         let gone = gone(&inboxes, &known);
         let shown = table(&inboxes, &gone, &known, Some("A@x.test"), at(9_400)).render(None);
@@ -116,9 +111,10 @@ mod tests {
                 vec!["ADDRESS", "MODE", "KEY", "EXPIRES"],
                 vec!["*", "a@x.test", "encrypted", "here", "in", "10", "min"],
                 vec!["b@x.test", "encrypted", "elsewhere", "in", "10", "min"],
-                vec!["c@x.test", "plain", "not", "needed", "in", "10", "min"],
+                vec!["c@x.test", "plain", "not", "needed", "never"],
                 vec!["old@x.test", "plain", "expired", "7", "min", "ago"],
                 vec!["lost@x.test", "plain", "deleted"],
+                vec!["endless@x.test", "plain", "deleted"],
             ]
         );
     }

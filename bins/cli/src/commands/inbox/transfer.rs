@@ -66,7 +66,7 @@ pub(super) async fn import(context: &Context, wanted: ImportArgs) -> Result<(), 
 
 fn say(context: &Context, export: &ExportedInbox) -> Result<(), Failure> {
     let now = context.clock.now();
-    if export.expires_at() <= now {
+    if export.expires_at().is_some_and(|end| end <= now) {
         context
             .output
             .note(&format!("warning: it {}", expiry(export.expires_at(), now)));

@@ -35,6 +35,9 @@ pub(crate) fn page(email: &Email, fields: HeaderFields, now: Timestamp, width: O
     let received = format!("{} ({})", relative(email.received_at(), now), email.received_at());
     field(&mut page, "Received", &received);
     field(&mut page, "Id", &email.id().to_string());
+    if let Some(verdict) = super::spam(email.spam_analysis()) {
+        line(&mut page, "Spam", &verdict);
+    }
     for defect in &email.content.defects {
         line(&mut page, "Defect", &style::warning(clean::line(defect)));
     }
@@ -112,6 +115,9 @@ mod tests {
         email.content.cc.clear();
         email.content.reply_to.clear();
         email.content.defects.clear();
+        let shown = plain(&page(&email, HeaderFields::Known, email.received_at(), None));
+        assert!(shown.contains("\nSpam:         "), "{shown}");
+        email.content.spam_analysis = restante_client::SpamAnalysis::default();
         email.content.attachments[0].filename = "a.pdf".into();
         email.summary.metadata.to = restante_model::content::To::One("bob@x.test".into());
         email.content.text = Some("first\n\nlast\n".into());
