@@ -237,6 +237,8 @@ mod tests {
             http: "[::]:8080".parse().unwrap(),
             https: Some("[::]:8443".parse().unwrap()),
             authority: None,
+            chaos: None,
+            test_emails: false,
         };
         let told = describe(&running, 7);
         assert_eq!(

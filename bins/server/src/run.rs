@@ -44,6 +44,8 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
         http: server.http,
         https: server.https,
         authority: server.authority.clone(),
+        chaos: settings.chaos,
+        test_emails: settings.http.test_emails,
     };
     // Before the output, so that whoever waits for that finds the file.
     let _discovery = discovery.and_then(|path| announce(path, &running));

@@ -27,8 +27,8 @@ pub use machine::Machine;
 pub use profile::{ChosenProfile, Profile, ProfileReason};
 pub use resolve::Source;
 pub use typed::{
-    ApiKeySource, CertificateSource, HttpSettings, InboxSettings, LogFormat, LogSettings, SecretSettings, Settings,
-    SigningKeyPaths, SmtpSettings, StorageSettings, Throttle, TlsSettings, WebhookSettings,
+    ApiKeySource, CertificateSource, ChaosSettings, HttpSettings, InboxSettings, LogFormat, LogSettings,
+    SecretSettings, Settings, SigningKeyPaths, SmtpSettings, StorageSettings, Throttle, TlsSettings, WebhookSettings,
 };
 
 use crate::StartError;

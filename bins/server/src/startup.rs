@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::secrets::ApiKeyOrigin;
-use crate::settings::ChosenProfile;
+use crate::settings::{ChaosSettings, ChosenProfile};
 
 /// A server whose listeners are open. Its `Display` is what the start prints.
 #[derive(Debug, Clone)]
@@ -26,6 +26,10 @@ pub struct Running {
     pub https: Option<SocketAddr>,
     /// The certificate of the local authority, if the server's is from it.
     pub authority: Option<PathBuf>,
+    /// The faults that inboxes may ask for, if they may: mail may be lost to them.
+    pub chaos: Option<ChaosSettings>,
+    /// Whether clients may make mail up.
+    pub test_emails: bool,
 }
 
 impl Running {
@@ -63,6 +67,17 @@ impl fmt::Display for Running {
             writeln!(f, "  CA       {} (for curl --cacert and the like)", path.display())?;
         }
         writeln!(f, "  data     {}", self.data_path.display())?;
+        if let Some(ChaosSettings { seed }) = self.chaos {
+            let seed = seed.map(|seed| format!(", decided by the seed {seed}"));
+            writeln!(
+                f,
+                "  chaos    on: inboxes may ask for faults{}",
+                seed.unwrap_or_default()
+            )?;
+        }
+        if self.test_emails {
+            writeln!(f, "  testing  on: POST /api/test/emails makes mail up")?;
+        }
         match &self.api_key {
             ApiKeyOrigin::Setting => writeln!(f, "  API key  the one of SVC_LOCAL_API_KEY"),
             ApiKeyOrigin::Loaded(path) => writeln!(f, "  API key  in {}", path.display()),
@@ -99,6 +114,8 @@ mod tests {
             http: "127.0.0.1:8080".parse().unwrap(),
             https: None,
             authority: None,
+            chaos: None,
+            test_emails: false,
         }
     }
 
@@ -145,6 +162,26 @@ mod tests {
                 "  CA       ./data/tls/authority.pem (for curl --cacert and the like)",
             ]
         );
+    }
+
+    #[test]
+    fn it_tells_what_no_production_server_should_do() {
+        for (seed, chaos) in [
+            (None, "  chaos    on: inboxes may ask for faults"),
+            (
+                Some(7),
+                "  chaos    on: inboxes may ask for faults, decided by the seed 7",
+            ),
+        ] {
+            let running = Running {
+                chaos: Some(ChaosSettings { seed }),
+                test_emails: true,
+                ..running(ApiKeyOrigin::Setting)
+            };
+            let told = running.to_string();
+            let told = told.lines().skip(5).take(2).collect::<Vec<_>>();
+            assert_eq!(told, [chaos, "  testing  on: POST /api/test/emails makes mail up"]);
+        }
     }
 
     #[test]

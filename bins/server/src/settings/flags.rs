@@ -207,7 +207,7 @@ mod tests {
         ] {
             assert!(help.contains(shown), "{shown} in {help}");
         }
-        assert!(!help.contains("--chaos-enabled"));
+        assert!(help.contains("--chaos-enabled") && !help.contains("--cert-enabled"));
     }
 
     #[test]

@@ -330,9 +330,9 @@ pub const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Test conditions", settings: &[
         row("CHAOS_ENABLED", Kind::Switch, Same("false"),
-            "Whether inboxes may ask for faults."),
+            "Whether inboxes may ask for faults: delays, dropped connections, refusals, mail that vanishes."),
         row("CHAOS_SEED", number(0, u64::MAX), Unset,
-            "Seed of the faults."),
+            "Seed of the faults: with the same one, the same mail in the same order meets the same faults; when unset they are chance."),
         row("SPAM_ANALYSIS_ENABLED", Kind::Switch, Same("false"),
             "Whether mail is scored by rspamd."),
         row("SPAM_ANALYSIS_INBOX_DEFAULT", Kind::Switch, Same("true"),

@@ -225,31 +225,81 @@ fn all_errors_are_named_at_once() {
 #[test]
 fn settings_of_features_that_are_not_built_hold_their_defaults() {
     settings(
-        &["--sse-console-enabled"],
-        &[
-            ("SVC_CHAOS_ENABLED", "0"),
-            ("SVC_PERSISTENCE_POLICY", "enabled"),
-            ("SVC_SERVER_ORIGIN", ""),
-        ],
+        &["--cert-renew-threshold-days=30"],
+        &[("SVC_CERT_ENABLED", "0"), ("SVC_SERVER_ORIGIN", "")],
     );
-    for (name, value) in [
+    let given = [
         ("SVC_SERVER_ORIGIN", "http://x.test"),
-        ("SVC_SSE_CONSOLE_ENABLED", "false"),
-        ("SVC_SDK_DEVELOPMENT", "true"),
-        ("SVC_CHAOS_SEED", "0"),
-        ("SVC_RSPAMD_PASSWORD", "secret"),
-        ("SVC_PERSISTENCE_POLICY", "always"),
         ("SVC_CERT_ENABLED", "true"),
-    ] {
+        ("SVC_CERT_EMAIL", "a@x.test"),
+        ("SVC_CERT_DOMAIN", "x.test"),
+        ("SVC_CERT_ADDITIONAL_DOMAINS", "y.test"),
+        ("SVC_CERT_ACME_DIRECTORY", "https://x.test/directory"),
+        ("SVC_CERT_RENEW_THRESHOLD_DAYS", "31"),
+    ];
+    let not_built = table::settings().filter(|setting| !setting.is_built);
+    let mut not_built: Vec<_> = not_built.map(table::Setting::variable).collect();
+    let mut names = given.map(|(name, _)| name.to_owned());
+    (not_built.sort(), names.sort());
+    assert_eq!(not_built, names);
+    for (name, value) in given {
         assert_eq!(
             errors(&[], &[(name, value)]),
             format!("{name}: not available in this version")
         );
     }
     assert_eq!(
-        errors(&["--chaos-enabled"], &[]),
-        "--chaos-enabled: not available in this version"
+        errors(&["--cert-enabled"], &[]),
+        "--cert-enabled: not available in this version"
     );
+}
+
+#[test]
+fn faults_a_spam_filter_and_mail_made_up_are_off_unless_asked_for() {
+    let off = settings(
+        &[],
+        &[
+            ("SVC_CHAOS_SEED", "7"),
+            ("SVC_RSPAMD_URL", "http://scores.test:1"),
+            ("SVC_SPAM_ANALYSIS_INBOX_DEFAULT", "yes"),
+        ],
+    );
+    assert_eq!(
+        (off.chaos, off.spam.is_none(), off.http.test_emails),
+        (None, true, false)
+    );
+    let on = settings(
+        &["--chaos-enabled", "--spam-analysis-enabled", "--sdk-development"],
+        &[],
+    );
+    assert_eq!(on.chaos, Some(ChaosSettings { seed: None }));
+    assert!(on.spam.is_some() && on.http.test_emails);
+    for seed in [0, u64::MAX] {
+        let seeded = settings(&["--chaos-enabled"], &[("SVC_CHAOS_SEED", &seed.to_string())]);
+        assert_eq!(seeded.chaos, Some(ChaosSettings { seed: Some(seed) }));
+    }
+    assert_eq!(
+        errors(&[], &[("SVC_CHAOS_SEED", "-1")]),
+        "SVC_CHAOS_SEED: expected a number from 0 to 18446744073709551615, got \"-1\""
+    );
+}
+
+#[test]
+fn the_persistence_policy_is_one_of_four() {
+    assert_eq!(settings(&[], &[]).inboxes.persistence, ChoicePolicy::Enabled);
+    assert_eq!(settings(&[], &[DOMAINS]).inboxes.persistence, ChoicePolicy::Enabled);
+    for policy in [
+        ChoicePolicy::Always,
+        ChoicePolicy::Enabled,
+        ChoicePolicy::Disabled,
+        ChoicePolicy::Never,
+    ] {
+        let name = policy.to_string();
+        let given = settings(&[], &[("SVC_PERSISTENCE_POLICY", &name)]);
+        assert_eq!(given.inboxes.persistence, policy);
+    }
+    let error = errors(&[], &[("SVC_PERSISTENCE_POLICY", "true")]);
+    assert!(error.starts_with("SVC_PERSISTENCE_POLICY: expected "), "{error}");
 }
 
 #[test]
@@ -280,12 +330,11 @@ fn an_unknown_variable_is_refused_with_the_nearest_name() {
 
 #[test]
 fn a_secret_is_in_no_error() {
-    for (name, value) in [
+    let variables = [
         ("SVC_LOCAL_API_KEY", "secret-but-too-short"),
         ("SVC_RSPAMD_PASSWORD", "secret"),
-    ] {
-        assert!(!errors(&[], &[(name, value)]).contains("secret"), "{name}");
-    }
+    ];
+    assert!(!errors(&[], &variables).contains("secret"));
     assert!(!errors(&["--local-api-key", "secret"], &[]).contains("secret"));
 }
 
@@ -296,9 +345,10 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
         ("SVC_LOCAL_API_KEY", key.as_str()),
         ("SVC_SMTP_PORT", "26"),
         ("SVC_LOG_FORMAT", "json"),
+        ("SVC_RSPAMD_PASSWORD", "secret"),
     ];
     let text = printed(&["--check-config", "--smtp-port", "27"], &variables);
-    assert!(!text.contains(&key));
+    assert!(!text.contains("secret"));
     insta::assert_snapshot!(text, @r"
     # profile: laptop (no setting asks for another)
     SVC_PROFILE=laptop  # default
@@ -342,11 +392,14 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_HTTP_MAX_INFLIGHT_BYTES=268435456  # default
     SVC_LOCAL_API_KEY=(hidden)  # environment
     SVC_LOCAL_API_KEY_STRICT=false  # default
+    SVC_SSE_CONSOLE_ENABLED=true  # default
+    SVC_SDK_DEVELOPMENT=false  # default
     SVC_LOCAL_INBOX_MAX_TTL=604800  # default
     SVC_LOCAL_INBOX_DEFAULT_TTL=3600  # default
     SVC_LOCAL_ALLOW_CLEAR_ALL_INBOXES=true  # default
     SVC_INBOX_ALIAS_RANDOM_BYTES=4  # default
     SVC_ENCRYPTION_ENABLED=disabled  # default
+    SVC_PERSISTENCE_POLICY=enabled  # default
     SVC_INBOX_MAX_EMAILS=10000  # default
     SVC_STORAGE_MAX_BYTES=4294967296  # default
     SVC_EMAIL_MAX_AGE=0  # default
@@ -373,6 +426,13 @@ fn check_config_prints_what_holds_and_where_it_came_from() {
     SVC_WEBHOOK_ALLOW_HTTP=false  # default
     SVC_WEBHOOK_ALLOW_PRIVATE_TARGETS=false  # default
     SVC_WEBHOOK_REQUIRE_AUTH_DEFAULT=false  # default
+    SVC_CHAOS_ENABLED=false  # default
+    SVC_CHAOS_SEED=(unset)  # default
+    SVC_SPAM_ANALYSIS_ENABLED=false  # default
+    SVC_SPAM_ANALYSIS_INBOX_DEFAULT=true  # default
+    SVC_RSPAMD_URL=http://localhost:11333  # default
+    SVC_RSPAMD_TIMEOUT_MS=5000  # default
+    SVC_RSPAMD_PASSWORD=(hidden)  # environment
     ");
 }
 
