@@ -20,8 +20,8 @@ pub(crate) fn json_holding(shape: &impl Serialize, held: Held) -> Response<Body>
     with_body(StatusCode::OK, Body::from(holding(to_bytes(shape), held)))
 }
 
-/// Bytes that hold memory until nobody has them any more.
-pub(crate) fn holding(bytes: Bytes, held: Held) -> Bytes {
+/// Bytes that hold something, memory for example, until nobody has them any more.
+pub(crate) fn holding(bytes: Bytes, held: impl Send + 'static) -> Bytes {
     Bytes::from_owner(Holding { bytes, _held: held })
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn to_bytes(shape: &impl Serialize) -> Bytes {
         .into()
 }
 
-struct Holding {
+struct Holding<T> {
     bytes: Bytes,
-    _held: Held,
+    _held: T,
 }
 
-impl AsRef<[u8]> for Holding {
+impl<T> AsRef<[u8]> for Holding<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

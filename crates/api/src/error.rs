@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
-use restante_inbox::{CreateError, ReadError};
+use restante_inbox::{CreateError, DepositError, ReadError, RecipientError, TestEmailError};
 use restante_wire::ErrorBody;
 use std::time::Duration;
 
@@ -64,6 +64,12 @@ pub enum ApiError {
     /// 413, with the limit in bytes.
     #[error("the body is too large")]
     TooLarge(usize),
+    /// 413: the message as composed has more bytes than this.
+    #[error("the message is too large")]
+    MessageTooLarge(usize),
+    /// 413: the message has no place in all the storage or memory that there is.
+    #[error("the message is larger than what can be stored")]
+    BeyondStorage,
     /// 415.
     #[error("the body is not JSON")]
     MediaType,
@@ -85,6 +91,9 @@ pub enum ApiError {
     /// 503: as many streams are open as there may be.
     #[error("too many streams")]
     TooManyStreams,
+    /// 507: no room for the message now.
+    #[error("no room")]
+    NoRoom,
     /// 504: the answer took too long.
     #[error("the deadline passed")]
     Deadline,
@@ -117,6 +126,25 @@ impl ApiError {
         }
     }
 
+    /// What it means for a request to an address that no mail can go there.
+    pub(crate) fn receiving(error: &RecipientError, address: &str) -> Self {
+        match error {
+            RecipientError::Domain(_) | RecipientError::NoInbox => Self::NoInbox(address.to_owned()),
+            RecipientError::Unavailable => Self::Unavailable,
+        }
+    }
+
+    /// What it means for a request that its mail to an address was not stored.
+    pub(crate) fn depositing(error: TestEmailError, address: &str) -> Self {
+        match error {
+            TestEmailError::TooLarge(limit) => Self::MessageTooLarge(limit),
+            TestEmailError::Deposit(DepositError::Gone) => Self::NoInbox(address.to_owned()),
+            TestEmailError::Deposit(DepositError::NoRoom) => Self::NoRoom,
+            TestEmailError::Deposit(DepositError::TooLarge | DepositError::BeyondStorage) => Self::BeyondStorage,
+            TestEmailError::Deposit(DepositError::Unavailable) => Self::Unavailable,
+        }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
@@ -128,12 +156,13 @@ impl ApiError {
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::LateBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) | Self::WebhookLimit(_) => StatusCode::CONFLICT,
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge(_) | Self::MessageTooLarge(_) | Self::BeyondStorage => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable | Self::Busy | Self::TooManyStreams => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoRoom => StatusCode::INSUFFICIENT_STORAGE,
             Self::Deadline => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -159,6 +188,8 @@ impl ApiError {
             Self::Conflict(text) => (*text).to_owned(),
             Self::WebhookLimit(limit) => format!("Webhook limit reached ({limit})"),
             Self::TooLarge(limit) => format!("Request body must be at most {limit} bytes"),
+            Self::MessageTooLarge(limit) => format!("Message must be at most {limit} bytes (SVC_SMTP_MAX_MESSAGE_SIZE)"),
+            Self::BeyondStorage => "Message is larger than what can be stored".to_owned(),
             Self::MediaType => "Content-Type must be application/json".to_owned(),
             Self::Unprocessable(text) => text.clone(),
             Self::TooMany(_) => "Too many requests".to_owned(),
@@ -166,6 +197,7 @@ impl ApiError {
             Self::Unavailable => "Storage is unavailable, try again later".to_owned(),
             Self::Busy => "Server is busy, try again later".to_owned(),
             Self::TooManyStreams => "Too many open streams, try again later".to_owned(),
+            Self::NoRoom => "There is no room for the message, try again later".to_owned(),
             Self::Deadline => "The answer took too long, try again later".to_owned(),
         };
         vec![message]
@@ -205,7 +237,7 @@ impl IntoResponse for ApiError {
             Self::TooMany(wait) => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
             }
-            Self::Unavailable | Self::Busy | Self::TooManyStreams => {
+            Self::Unavailable | Self::Busy | Self::TooManyStreams | Self::NoRoom => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECS));
             }
             _ => {}
@@ -241,6 +273,8 @@ mod tests {
             (ApiError::Conflict("taken"), 409, "Conflict", r#""taken""#),
             (ApiError::WebhookLimit(100), 409, "Conflict", r#""Webhook limit reached (100)""#),
             (ApiError::TooLarge(7), 413, "Payload Too Large", r#""Request body must be at most 7 bytes""#),
+            (ApiError::MessageTooLarge(7), 413, "Payload Too Large", r#""Message must be at most 7 bytes (SVC_SMTP_MAX_MESSAGE_SIZE)""#),
+            (ApiError::BeyondStorage, 413, "Payload Too Large", r#""Message is larger than what can be stored""#),
             (ApiError::MediaType, 415, "Unsupported Media Type", r#""Content-Type must be application/json""#),
             (ApiError::Unprocessable(text("x")), 422, "Unprocessable Entity", r#""x""#),
             (ApiError::TooMany(Duration::from_secs(1)), 429, "Too Many Requests", r#""Too many requests""#),
@@ -248,6 +282,7 @@ mod tests {
             (ApiError::Unavailable, 503, "Service Unavailable", r#""Storage is unavailable, try again later""#),
             (ApiError::Busy, 503, "Service Unavailable", r#""Server is busy, try again later""#),
             (ApiError::TooManyStreams, 503, "Service Unavailable", r#""Too many open streams, try again later""#),
+            (ApiError::NoRoom, 507, "Insufficient Storage", r#""There is no room for the message, try again later""#),
             (ApiError::Deadline, 504, "Gateway Timeout", r#""The answer took too long, try again later""#),
         ]
     }
@@ -270,7 +305,9 @@ mod tests {
             let header = match &error {
                 ApiError::MissingKey | ApiError::InvalidKey => Some((WWW_AUTHENTICATE, "ApiKey")),
                 ApiError::TooMany(_) => Some((RETRY_AFTER, "2")),
-                ApiError::Unavailable | ApiError::Busy | ApiError::TooManyStreams => Some((RETRY_AFTER, "1")),
+                ApiError::Unavailable | ApiError::Busy | ApiError::TooManyStreams | ApiError::NoRoom => {
+                    Some((RETRY_AFTER, "1"))
+                }
                 _ => None,
             };
             let headers = error.clone().into_response().headers().clone();
@@ -278,6 +315,28 @@ mod tests {
             if let Some((name, value)) = header {
                 assert_eq!(headers[name], value, "{error:?}");
             }
+        }
+    }
+
+    #[test]
+    fn mail_that_is_not_taken_has_its_place_in_the_table() {
+        let no_inbox = ApiError::NoInbox("a@b".into());
+        for (error, expected) in [
+            (RecipientError::Domain("b".into()), no_inbox.clone()),
+            (RecipientError::NoInbox, no_inbox.clone()),
+            (RecipientError::Unavailable, ApiError::Unavailable),
+        ] {
+            assert_eq!(ApiError::receiving(&error, "a@b"), expected);
+        }
+        for (error, expected) in [
+            (TestEmailError::TooLarge(7), ApiError::MessageTooLarge(7)),
+            (DepositError::Gone.into(), no_inbox),
+            (DepositError::NoRoom.into(), ApiError::NoRoom),
+            (DepositError::TooLarge.into(), ApiError::BeyondStorage),
+            (DepositError::BeyondStorage.into(), ApiError::BeyondStorage),
+            (DepositError::Unavailable.into(), ApiError::Unavailable),
+        ] {
+            assert_eq!(ApiError::depositing(error, "a@b"), expected);
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
 //! all requests share), [`gate`] (what every request passes), `deadline`, [`router`], [`body`] and `fields` (reading
-//! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `chaos`, `emails`, [`stream`],
+//! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `chaos`, `emails`, `test_emails`, [`stream`],
 //! `webhooks`, `answer` (making answers), then [`error`], [`key`], [`budget`], [`throttle`].
 
 mod answer;
@@ -30,6 +30,7 @@ pub mod router;
 pub mod server;
 pub mod state;
 pub mod stream;
+mod test_emails;
 pub mod throttle;
 mod webhooks;
 

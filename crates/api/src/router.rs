@@ -9,12 +9,13 @@ use axum::routing::{get, patch, post};
 use crate::error::ApiError;
 use crate::state::Api;
 use crate::webhooks::{self, deliveries};
-use crate::{chaos, emails, inboxes, info, stream};
+use crate::{chaos, emails, inboxes, info, stream, test_emails};
 
 /// Every route of the interface that exists, with one answer for those that do not.
 pub fn router(api: Arc<Api>) -> Router {
     mailbox_routes()
         .merge(webhook_routes())
+        .merge(test_email_routes(api.settings.serves_test_emails))
         .fallback(async |uri: Uri| ApiError::NoRoute(uri.path().to_owned()))
         .method_not_allowed_fallback(async |method: Method| ApiError::Method(method.to_string()))
         .with_state(api)
@@ -45,6 +46,15 @@ fn mailbox_routes() -> Router<Arc<Api>> {
         .route("/api/inboxes/{address}/emails/{id}/raw", get(emails::raw))
         .route("/api/inboxes/{address}/emails/{id}/read", patch(emails::mark_read))
         .route(stream::PATH, get(stream::events))
+}
+
+/// What only tests of programs that read mail want; nothing of it exists where it is not served.
+fn test_email_routes(are_served: bool) -> Router<Arc<Api>> {
+    if are_served {
+        Router::new().route("/api/test/emails", post(test_emails::create))
+    } else {
+        Router::new()
+    }
 }
 
 /// Global webhooks, and the same operations on those of an inbox.

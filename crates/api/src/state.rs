@@ -36,6 +36,8 @@ pub struct ApiSettings {
     pub serves_console: bool,
     /// Whether `POST /api/test/emails` is served.
     pub serves_test_emails: bool,
+    /// Bytes of a message, at most; of one that is composed here as of one that comes over SMTP.
+    pub max_message_bytes: usize,
     /// Whether the Host header must name this machine: so on the loopback default, against DNS rebinding.
     pub local_hosts_only: bool,
     /// Requests of one address in a window; `None` is no limit.

@@ -44,6 +44,14 @@ pub enum RecordContent {
     },
 }
 
+/// The answer to the creation of a test email.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestEmailResource {
+    /// The id of the email.
+    pub email_id: EmailId,
+}
+
 /// The source of an email.
 #[derive(Debug, Clone, Serialize)]
 pub struct RawRecord {

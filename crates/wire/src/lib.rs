@@ -24,7 +24,7 @@ pub mod server;
 pub mod webhook;
 
 pub use discovery::Discovery;
-pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem};
+pub use email::{EmailRecord, RawContent, RawRecord, RecordContent, StreamItem, TestEmailResource};
 pub use error::ErrorBody;
 pub use inbox::{DeletedCount, InboxList, InboxResource, SyncResource};
 pub use metrics::{ConsoleKind, ConsoleLine, Metrics, StorageMetrics};

@@ -61,6 +61,7 @@ pub(super) fn api(settings: &Settings, inboxes: &Inboxes, key: KeyDigest) -> Api
         allow_clear_all: settings.inboxes.allow_clear_all,
         serves_console: settings.http.console,
         serves_test_emails: settings.http.test_emails,
+        max_message_bytes: bytes(settings.smtp.max_message_bytes),
         local_hosts_only: settings.http.listen.host.is_loopback(),
         throttle: settings.http.throttle.map(|throttle| (throttle.limit, throttle.per)),
         max_connections: settings.http.max_connections,
