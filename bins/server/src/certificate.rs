@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use restante_model::{Clock, Timestamp};
-use restante_tls::{Acceptor, Certificate, LocalAuthority, Protocol, Tls};
+use restante_tls::{Acceptor, Certificate, CertificateInUse, LocalAuthority, Protocol, Tls};
 
 use crate::StartError;
 use crate::listen::ListenHost;
@@ -71,6 +71,11 @@ impl ServerCertificate {
     /// Takes TLS connections for a listener.
     pub fn acceptor(&self, protocol: Protocol) -> Acceptor {
         self.tls.acceptor(protocol, self.handshake)
+    }
+
+    /// The certificate that holds, at any later moment too.
+    pub fn in_use(&self) -> CertificateInUse {
+        self.tls.in_use()
     }
 
     /// The file that clients are to trust, if it is the local authority's.

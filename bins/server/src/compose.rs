@@ -84,6 +84,7 @@ impl RunningServer {
             inboxes.clone(),
             webhooks.clone(),
             Arc::clone(&monitor),
+            certificate.as_ref().map(ServerCertificate::in_use),
             configs::api(settings, &inboxes, key),
             server.connections.clone(),
             server.stop.clone(),

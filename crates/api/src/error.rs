@@ -94,6 +94,9 @@ pub enum ApiError {
     /// 507: no room for the message now.
     #[error("no room")]
     NoRoom,
+    /// 503: a stream that is switched off by the setting named.
+    #[error("not served because of {0}")]
+    NotServed(&'static str),
     /// 504: the answer took too long.
     #[error("the deadline passed")]
     Deadline,
@@ -161,7 +164,9 @@ impl ApiError {
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable | Self::Busy | Self::TooManyStreams => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Busy | Self::TooManyStreams | Self::NotServed(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::NoRoom => StatusCode::INSUFFICIENT_STORAGE,
             Self::Deadline => StatusCode::GATEWAY_TIMEOUT,
         }
@@ -176,7 +181,7 @@ impl ApiError {
                 "Host header must name this machine: localhost, 127.0.0.1 or [::1] (set SVC_SERVER_HOST to serve others)"
                     .to_owned()
             }
-            Self::Disabled(setting) => format!("Switched off by the setting {setting}"),
+            Self::Disabled(setting) | Self::NotServed(setting) => format!("Switched off by the setting {setting}"),
             Self::NoChaos => "Inboxes may not ask for chaos: switched off by the setting SVC_CHAOS_ENABLED".to_owned(),
             Self::NoRoute(path) => format!("Route not found: {path}"),
             Self::NoInbox(address) => format!("Inbox not found: {address}"),
@@ -283,6 +288,7 @@ mod tests {
             (ApiError::Busy, 503, "Service Unavailable", r#""Server is busy, try again later""#),
             (ApiError::TooManyStreams, 503, "Service Unavailable", r#""Too many open streams, try again later""#),
             (ApiError::NoRoom, 507, "Insufficient Storage", r#""There is no room for the message, try again later""#),
+            (ApiError::NotServed("SVC_X"), 503, "Service Unavailable", r#""Switched off by the setting SVC_X""#),
             (ApiError::Deadline, 504, "Gateway Timeout", r#""The answer took too long, try again later""#),
         ]
     }

@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 
 use crate::error::ApiError;
 use crate::state::Api;
-use crate::{answer, deadline, stream};
+use crate::{answer, deadline, sse};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -52,7 +52,7 @@ pub async fn answer(api: &Arc<Api>, router: Router, request: Request<Body>, peer
         tracing::error!(%method, path, request_id = id, "a request failed");
         response = internal(&id);
     }
-    if path == stream::PATH && REFUSED_STREAM.contains(&status) {
+    if sse::is_at(&path) && REFUSED_STREAM.contains(&status) {
         tokio::time::sleep(STREAM_REFUSAL_PAUSE).await;
     }
     finish(response, &id)

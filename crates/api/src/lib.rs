@@ -7,12 +7,14 @@
 //! Modules, in reading order: [`server`] (connections), `io` (their deadlines) and `linger` (their end), [`state`] (what
 //! all requests share), [`gate`] (what every request passes), `deadline`, [`router`], [`body`] and `fields` (reading
 //! bodies), `idempotency`, `memo` and [`query`] (the rest of a request), the handlers `info`, `inboxes`, `chaos`, `emails`, `test_emails`, [`stream`],
-//! `webhooks`, `answer` (making answers), then [`error`], [`key`], [`budget`], [`throttle`].
+//! `console` and `sse` (what both streams have in common), `metrics`, `webhooks`, `answer` (making answers), then
+//! [`error`], [`key`], [`budget`], [`throttle`].
 
 mod answer;
 pub mod body;
 pub mod budget;
 mod chaos;
+mod console;
 mod deadline;
 mod emails;
 pub mod error;
@@ -25,9 +27,11 @@ mod io;
 pub mod key;
 mod linger;
 mod memo;
+mod metrics;
 pub mod query;
 pub mod router;
 pub mod server;
+mod sse;
 pub mod state;
 pub mod stream;
 mod test_emails;

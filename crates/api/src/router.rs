@@ -9,7 +9,7 @@ use axum::routing::{get, patch, post};
 use crate::error::ApiError;
 use crate::state::Api;
 use crate::webhooks::{self, deliveries};
-use crate::{chaos, emails, inboxes, info, stream, test_emails};
+use crate::{chaos, console, emails, inboxes, info, metrics, stream, test_emails};
 
 /// Every route of the interface that exists, with one answer for those that do not.
 pub fn router(api: Arc<Api>) -> Router {
@@ -46,6 +46,9 @@ fn mailbox_routes() -> Router<Arc<Api>> {
         .route("/api/inboxes/{address}/emails/{id}/raw", get(emails::raw))
         .route("/api/inboxes/{address}/emails/{id}/read", patch(emails::mark_read))
         .route(stream::PATH, get(stream::events))
+        .route("/api/metrics", get(metrics::counts))
+        .route("/api/metrics/storage", get(metrics::storage))
+        .route(console::PATH, get(console::lines))
 }
 
 /// What only tests of programs that read mail want; nothing of it exists where it is not served.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use restante_inbox::Inboxes;
 use restante_monitor::Monitor;
+use restante_tls::CertificateInUse;
 use restante_webhook::Webhooks;
 use restante_wire::ServerInfo;
 use tokio::sync::Semaphore;
@@ -59,6 +60,8 @@ pub struct Api {
     pub(crate) webhooks: Webhooks,
     /// Counts, and tells those who watch the console.
     pub(crate) monitor: Arc<Monitor>,
+    /// With TLS.
+    pub(crate) certificate: Option<CertificateInUse>,
     pub(crate) settings: ApiSettings,
     pub(crate) budget: Budget,
     pub(crate) failed_keys: Throttle,
@@ -82,6 +85,7 @@ impl Api {
         inboxes: Inboxes,
         webhooks: Webhooks,
         monitor: Arc<Monitor>,
+        certificate: Option<CertificateInUse>,
         settings: ApiSettings,
         tasks: TaskTracker,
         stop: CancellationToken,
@@ -90,6 +94,7 @@ impl Api {
             inboxes,
             webhooks,
             monitor,
+            certificate,
             budget: Budget::new(settings.max_inflight_bytes),
             failed_keys: Throttle::new(FAILED_KEYS, Duration::from_mins(1)),
             places: Arc::new(Semaphore::new(settings.max_connections)),

@@ -5,29 +5,25 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use bytes::Bytes;
-use futures_util::stream;
 use restante_inbox::{Watch, WatchError, Watched};
 use restante_model::{EmailId, InboxHash};
 use restante_wire::StreamItem;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::answer;
 use crate::emails::record_content;
 use crate::error::ApiError;
 use crate::query::Parameters;
 use crate::state::Api;
+use crate::{answer, sse};
 
 /// Where the stream is.
 pub const PATH: &str = "/api/events";
 
 const LAST_EVENT_ID: &str = "last-event-id";
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// Events that wait for a client; one that falls further behind for [`PATIENCE`] has its stream ended.
-const QUEUE: usize = 32;
+/// A client whose queue is full for so long has its stream ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn events(
@@ -36,9 +32,7 @@ pub(crate) async fn events(
     parameters: Parameters,
 ) -> Result<Response<Body>, ApiError> {
     let hashes = hashes(&parameters)?;
-    let place = Arc::clone(&api.streams)
-        .try_acquire_owned()
-        .map_err(|_| ApiError::TooManyStreams)?;
+    let place = sse::place(&api)?;
     let watch = api
         .inboxes
         .watch(&hashes, last_event_id(&headers, &parameters))
@@ -47,20 +41,7 @@ pub(crate) async fn events(
             WatchError::NoInbox => ApiError::invalid("inboxes must name at least one existing inbox by its hash"),
             WatchError::Read(error) => ApiError::reading(error, "", ""),
         })?;
-    let (sender, receiver) = mpsc::channel(QUEUE);
-    let stop = api.stop.clone();
-    api.tasks.spawn(async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = forward(watch, sender) => {}
-        }
-    });
-    Ok(response(Events {
-        receiver,
-        keep_alive: api.settings.keep_alive,
-        is_open: false,
-        _place: place,
-    }))
+    Ok(sse::serve(&api, place, |queue| forward(watch, queue)))
 }
 
 /// The subscribed hashes; those that are none are as unknown as those of no inbox.
@@ -113,36 +94,4 @@ fn event(watched: Watched) -> Bytes {
     text.extend_from_slice(&answer::to_bytes(&item));
     text.extend_from_slice(b"\n\n");
     text.into()
-}
-
-struct Events {
-    receiver: mpsc::Receiver<Bytes>,
-    keep_alive: Duration,
-    is_open: bool,
-    _place: OwnedSemaphorePermit,
-}
-
-impl Events {
-    /// The next piece: at once a comment, so that the client has its headers; then events, and comments in between.
-    async fn next(mut self) -> Option<(Result<Bytes, std::convert::Infallible>, Self)> {
-        let piece = if self.is_open {
-            match timeout(self.keep_alive, self.receiver.recv()).await {
-                Ok(event) => event?,
-                Err(_) => Bytes::from_static(b": keep-alive\n\n"),
-            }
-        } else {
-            self.is_open = true;
-            Bytes::from_static(b": connected\n\n")
-        };
-        Some((Ok(piece), self))
-    }
-}
-
-fn response(events: Events) -> Response<Body> {
-    let mut response = Response::new(Body::from_stream(stream::unfold(events, Events::next)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    response
 }

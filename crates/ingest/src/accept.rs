@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use restante_inbox::{Announcement, Deposit, Recipient};
 use restante_model::{AuthResults, EmailId, ForwardPath, SessionFacts, SpamAnalysis};
-use restante_smtp::{Reply, Transaction};
+use restante_monitor::Happening;
+use restante_smtp::Transaction;
+use tokio::time::Instant;
 
 use crate::chaos::Hangup;
 use crate::chaos::meet::Sorted;
 use crate::ingest::Ingest;
 use crate::patience::{Impatience, Patience};
-use crate::reply;
+use crate::reply::{self, Refused};
 
 /// A message that is taken.
 #[derive(Debug)]
@@ -25,18 +27,18 @@ pub(crate) struct Accepted {
 /// Why a message is not taken: nothing of it is stored.
 #[derive(Debug)]
 pub(crate) enum NotTaken {
-    Refused(Reply),
+    Refused(Refused),
     /// The reply is the last one.
-    Dismissed(Reply),
+    Dismissed(Refused),
     /// The connection ends without a reply.
     HungUp(Hangup),
     /// The wait for a late reply was not to its end.
     Interrupted(Impatience),
 }
 
-impl From<Reply> for NotTaken {
-    fn from(reply: Reply) -> Self {
-        Self::Refused(reply)
+impl From<Refused> for NotTaken {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
     }
 }
 
@@ -60,6 +62,8 @@ impl Ingest {
         let counted = self.counts.count(peer.ip()).map_err(reply::too_much_mail)?;
         let recipients = self.recipients(&transaction.recipients).await?;
         let Sorted { mut kept, thrown_away } = self.meet_faults(&transaction, peer, recipients, patience).await?;
+        // A delay that an inbox asked for is no work of ours.
+        let began = Instant::now();
         let facts = self.facts(&transaction, peer);
         let raw = transaction.data;
         // Told before the others are stored: if the store fails in between, webhooks hear twice of a message that the
@@ -69,7 +73,8 @@ impl Ingest {
             None
         } else {
             self.authenticate(&raw, &facts, &mut kept).await;
-            Some(self.store(raw, facts, kept).await?)
+            self.note_checks(&kept);
+            Some(self.store(raw, facts, kept, began).await?)
         };
         counted.keep();
         let ids = thrown.among(stored.iter().flat_map(Announcement::ids));
@@ -79,17 +84,31 @@ impl Ingest {
         })
     }
 
-    async fn store(&self, raw: Bytes, facts: SessionFacts, recipients: Vec<Recipient>) -> Result<Announcement, Reply> {
+    async fn store(
+        &self,
+        raw: Bytes,
+        facts: SessionFacts,
+        recipients: Vec<Recipient>,
+        began: Instant,
+    ) -> Result<Announcement, Refused> {
         let (peer, size) = (facts.peer, raw.len());
+        let named = self.to_be_named(&recipients);
         let deposit = Deposit { facts, raw, recipients };
         let prepared = self.inboxes.prepare(deposit).await.map_err(reply::deposit)?;
         let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
+        self.monitor.note(Happening::MailStored {
+            recipients: announcement.ids().count(),
+            inboxes: &named,
+            bytes: size,
+            peer: peer.ip(),
+            took: began.elapsed(),
+        });
         tracing::debug!(%peer, size, ids = ?announcement.ids().map(|id| id.to_string()).collect::<Vec<_>>(), "stored");
         Ok(announcement)
     }
 
     /// Looks the recipients up again: an inbox may have expired since its RCPT.
-    async fn recipients(&self, paths: &[ForwardPath]) -> Result<Vec<Recipient>, Reply> {
+    async fn recipients(&self, paths: &[ForwardPath]) -> Result<Vec<Recipient>, Refused> {
         let mut recipients = Vec::with_capacity(paths.len());
         for path in paths {
             let inbox = self

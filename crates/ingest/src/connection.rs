@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use restante_inbox::{Announcement, Reservation};
 use restante_model::{ForwardPath, TlsFacts};
+use restante_monitor::Refusal;
 use restante_smtp::{Action, Answer, CloseReason, Phase, Reply, Session, Transaction};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
@@ -16,6 +17,7 @@ use crate::accept::{Accepted, NotTaken};
 use crate::chaos::Hangup;
 use crate::ingest::Ingest;
 use crate::patience::{Impatience, Patience};
+use crate::reply::Refused;
 use crate::wire::Wire;
 use crate::{handshake, reply};
 
@@ -176,6 +178,7 @@ impl<S: Wire> Connection<'_, S> {
     /// Hands what was read to the session and does what it asks for.
     async fn feed(&mut self, mut input: &[u8]) -> io::Result<Next> {
         while let Some(action) = self.session.feed(&mut input) {
+            self.note_refusals();
             match action {
                 Action::Flush => self.flush().await?,
                 Action::Verify(path) => {
@@ -187,7 +190,7 @@ impl<S: Wire> Connection<'_, S> {
                     self.session.resume(if granted {
                         Answer::Granted
                     } else {
-                        Answer::Refused(reply::no_room())
+                        Answer::Refused(self.refuse(reply::no_room()))
                     });
                 }
                 Action::Accept(transaction) => {
@@ -211,6 +214,7 @@ impl<S: Wire> Connection<'_, S> {
             }
             self.reservation.shrink_to(self.session.reserved_bytes());
         }
+        self.note_refusals();
         self.reservation.shrink_to(self.session.reserved_bytes());
         self.flush().await?;
         Ok(Next::Read)
@@ -220,11 +224,28 @@ impl<S: Wire> Connection<'_, S> {
     /// 450 for RCPT, and senders try again.
     async fn verify(&self, path: &ForwardPath) -> Answer {
         if let Err(wait) = self.ingest.counts.check(self.peer.ip()) {
-            return Answer::Refused(reply::too_much_mail(wait));
+            return Answer::Refused(self.refuse(reply::too_much_mail(wait)));
         }
         match self.ingest.inboxes.recipient(path).await {
             Ok(_) => Answer::Granted,
-            Err(error) => Answer::Refused(reply::recipient(&error)),
+            Err(error) => Answer::Refused(self.refuse(reply::recipient(&error))),
+        }
+    }
+
+    /// Has the monitor know why, which the client hears in other words.
+    fn refuse(&self, refused: Refused) -> Reply {
+        self.ingest.note_refusal(refused.cause, self.peer);
+        refused.reply
+    }
+
+    /// The same of what the session has refused by itself.
+    fn note_refusals(&mut self) {
+        let refused = self.session.take_refusals();
+        for _ in 0..refused.too_large {
+            self.ingest.note_refusal(Refusal::Size, self.peer);
+        }
+        for _ in 0..refused.too_many_recipients {
+            self.ingest.note_refusal(Refusal::Recipients, self.peer);
         }
     }
 
@@ -250,8 +271,8 @@ impl<S: Wire> Connection<'_, S> {
                 (Answer::Accepted { ids }, announcements)
             }
             Err(NotTaken::HungUp(how)) => return Ok(Some(how)),
-            Err(NotTaken::Refused(reply)) => (Answer::Refused(reply), [None, None]),
-            Err(NotTaken::Dismissed(reply)) => (Answer::Dismissed(reply), [None, None]),
+            Err(NotTaken::Refused(refused)) => (Answer::Refused(self.refuse(refused)), [None, None]),
+            Err(NotTaken::Dismissed(refused)) => (Answer::Dismissed(self.refuse(refused)), [None, None]),
             Err(NotTaken::Interrupted(why)) => (Answer::Dismissed(self.farewell(why)), [None, None]),
         };
         self.session.resume(answer);

@@ -16,6 +16,7 @@ mod handshake;
 pub mod ingest;
 pub mod limits;
 pub mod listener;
+mod note;
 mod patience;
 mod proxy;
 mod rate;

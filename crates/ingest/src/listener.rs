@@ -1,10 +1,11 @@
 //! Accepting sockets.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use restante_monitor::{Happening, Monitor};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -106,6 +107,27 @@ impl Listener {
     }
 }
 
+/// A connection that is being served, for the monitor.
+struct Open {
+    monitor: Arc<Monitor>,
+}
+
+impl Open {
+    fn begin(monitor: &Arc<Monitor>, peer: IpAddr) -> Self {
+        monitor.note(Happening::ConnectionOpened { peer });
+        Self {
+            monitor: Arc::clone(monitor),
+        }
+    }
+}
+
+/// However it ends.
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.monitor.note(Happening::ConnectionClosed);
+    }
+}
+
 impl Accepted {
     async fn serve(mut self, mut place: Place, stop: CancellationToken) {
         let client = tokio::select! {
@@ -118,6 +140,7 @@ impl Accepted {
             drop(place);
             return self.refuse().await;
         }
+        let _open = Open::begin(&self.ingest.monitor, peer.ip());
         let served = match self.encryption {
             Encryption::OnRequest => connection::serve(self.stream, peer, None, &self.ingest, &stop).await,
             // On the heap: a connection in clear has no room for it.
@@ -165,6 +188,8 @@ impl Accepted {
     /// Says why and closes; a client that does not read has a second, as has one that does not close.
     async fn refuse(mut self) {
         tracing::debug!(peer = %self.peer, "too many SMTP connections");
+        let peer = self.peer.ip();
+        self.ingest.monitor.note(Happening::ConnectionRefused { peer });
         if self.encryption == Encryption::Implicit {
             // A word in clear would be taken for broken TLS, and a handshake is more than it gets.
             return;

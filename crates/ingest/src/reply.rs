@@ -3,50 +3,71 @@
 use std::time::Duration;
 
 use restante_inbox::{DepositError, RecipientError};
+use restante_monitor::Refusal;
 use restante_smtp::{Enhanced, Reply};
 
+/// A refusal: what the client is told, and why, for the monitor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) reply: Reply,
+    pub(crate) cause: Refusal,
+}
+
+impl Refused {
+    pub(crate) fn new(cause: Refusal, reply: Reply) -> Self {
+        Self { reply, cause }
+    }
+}
+
 /// The answer to RCPT for a recipient that is not taken.
-pub(crate) fn recipient(error: &RecipientError) -> Reply {
+pub(crate) fn recipient(error: &RecipientError) -> Refused {
     match error {
         RecipientError::Domain(domain) => {
             let text = format!("This server does not accept mail for domain: {domain}");
-            Reply::new(550, Enhanced(5, 7, 1), &text)
+            Refused::new(Refusal::Domain, Reply::new(550, Enhanced(5, 7, 1), &text))
         }
-        RecipientError::NoInbox => Reply::new(550, Enhanced(5, 1, 1), "Recipient address rejected"),
+        RecipientError::NoInbox => Refused::new(
+            Refusal::NoInbox,
+            Reply::new(550, Enhanced(5, 1, 1), "Recipient address rejected"),
+        ),
         RecipientError::Unavailable => storage_trouble(),
     }
 }
 
 /// The answer to the end of data for a message that was not stored.
-pub(crate) fn deposit(error: DepositError) -> Reply {
+pub(crate) fn deposit(error: DepositError) -> Refused {
     match error {
         DepositError::Gone => recipient(&RecipientError::NoInbox),
         DepositError::NoRoom => no_room(),
-        DepositError::TooLarge => Reply::new(
-            552,
-            Enhanced(5, 3, 4),
-            "Message too large for so many encrypted inboxes, send it to fewer at a time",
-        ),
-        DepositError::BeyondStorage => Reply::new(552, Enhanced(5, 3, 4), "Message too large, it exceeds the storage"),
+        DepositError::TooLarge => {
+            too_large("Message too large for so many encrypted inboxes, send it to fewer at a time")
+        }
+        DepositError::BeyondStorage => too_large("Message too large, it exceeds the storage"),
         DepositError::Unavailable => storage_trouble(),
     }
 }
 
+fn too_large(text: &str) -> Refused {
+    Refused::new(Refusal::Size, Reply::new(552, Enhanced(5, 3, 4), text))
+}
+
 /// The disk, or the memory for messages in flight, has no room.
-pub(crate) fn no_room() -> Reply {
-    Reply::new(452, Enhanced(4, 3, 1), "Insufficient system storage, try again later")
+pub(crate) fn no_room() -> Refused {
+    let text = "Insufficient system storage, try again later";
+    Refused::new(Refusal::NoRoom, Reply::new(452, Enhanced(4, 3, 1), text))
 }
 
 /// The message may be sent again.
-pub(crate) fn storage_trouble() -> Reply {
-    Reply::new(451, Enhanced(4, 3, 0), "Storage trouble, try again later")
+pub(crate) fn storage_trouble() -> Refused {
+    let text = "Storage trouble, try again later";
+    Refused::new(Refusal::Storage, Reply::new(451, Enhanced(4, 3, 0), text))
 }
 
 /// A mail beyond what one client may bring in a span of time.
-pub(crate) fn too_much_mail(wait: Duration) -> Reply {
+pub(crate) fn too_much_mail(wait: Duration) -> Refused {
     let seconds = wait.as_millis().div_ceil(1000);
     let text = format!("Too much mail from your address, try again in {seconds} seconds");
-    Reply::new(450, Enhanced(4, 7, 1), &text)
+    Refused::new(Refusal::Rate, Reply::new(450, Enhanced(4, 7, 1), &text))
 }
 
 /// What an inbox may ask for instead of a 250 (docs/spec/additions.md): to be tried again. The 421 ends its session.

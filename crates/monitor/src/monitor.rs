@@ -55,6 +55,11 @@ impl Monitor {
         &self.counts
     }
 
+    /// What time it is for the monitor.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// How long the server has been running.
     pub fn uptime(&self) -> Duration {
         self.started_at.until(self.clock.now())

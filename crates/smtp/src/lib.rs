@@ -98,5 +98,5 @@ mod wording;
 pub use action::{Action, Answer, CloseReason, Phase};
 pub use config::{Auth, SessionConfig, StartTls};
 pub use reply::{Enhanced, Reply};
-pub use session::Session;
+pub use session::{OwnRefusals, Session};
 pub use transaction::{BodyType, MailParameters, Transaction};

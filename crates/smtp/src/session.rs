@@ -43,6 +43,16 @@ pub struct Session {
     /// A line has been read: what comes now is no TLS hello by mistake.
     begun: bool,
     unknown_commands: u8,
+    refusals: OwnRefusals,
+}
+
+/// What the session has refused by itself: how often, for whoever counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnRefusals {
+    /// Messages over a limit of size, declared or real.
+    pub too_large: u32,
+    /// Recipients over the limit of a message.
+    pub too_many_recipients: u32,
 }
 
 #[derive(Debug)]
@@ -104,6 +114,7 @@ impl Session {
             draft: None,
             begun: false,
             unknown_commands: 0,
+            refusals: OwnRefusals::default(),
         }
     }
 
@@ -182,6 +193,11 @@ impl Session {
         self.output.split().freeze()
     }
 
+    /// What was refused since the last call; not what the driver refused.
+    pub fn take_refusals(&mut self) -> OwnRefusals {
+        std::mem::take(&mut self.refusals)
+    }
+
     /// Where the session is.
     pub fn phase(&self) -> Phase {
         match &self.state {
@@ -224,6 +240,12 @@ impl Session {
 
     fn say(&mut self, reply: &Reply) {
         reply.write_to(&mut self.output);
+    }
+
+    /// The reply to a message over the limit, which is counted.
+    fn too_large(&mut self) -> Reply {
+        self.refusals.too_large += 1;
+        wording::message_too_large(self.config.max_message_bytes)
     }
 
     /// Ends the session with a last word.

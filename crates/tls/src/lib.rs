@@ -36,6 +36,6 @@ mod validity;
 pub use acceptor::{Acceptor, Protocol, facts};
 pub use authority::{AuthorityError, LocalAuthority, Renewal};
 pub use certificate::{Certificate, CertificateError, CertificateFiles};
-pub use tls::Tls;
+pub use tls::{CertificateInUse, Tls};
 pub use tokio_rustls::server::TlsStream;
 pub use validity::Validity;

@@ -12,7 +12,7 @@ use rustls::sign::CertifiedKey;
 use crate::acceptor::{Acceptor, Protocol};
 use crate::certificate::{Certificate, CertificateError, CertificateFiles, Content};
 use crate::provider::provider;
-use crate::validity::Untimely;
+use crate::validity::{Untimely, Validity, validity};
 
 /// The certificate of all listeners.
 ///
@@ -33,6 +33,10 @@ pub struct Tls {
 /// The certificate that holds, as handshakes see it.
 #[derive(Debug)]
 struct Shared(RwLock<Arc<CertifiedKey>>);
+
+/// The certificate that holds, for whoever asks; it follows the files as its [`Tls`] does.
+#[derive(Debug, Clone)]
+pub struct CertificateInUse(Arc<Shared>);
 
 /// What a look at the files showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +71,11 @@ impl Tls {
     /// The certificate that holds.
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
+    }
+
+    /// The certificate that holds, at any later moment too.
+    pub fn in_use(&self) -> CertificateInUse {
+        CertificateInUse(Arc::clone(&self.shared))
     }
 
     /// Takes connections for a listener: TLS 1.2 and 1.3, with the certificate that holds when each begins; a handshake
@@ -145,7 +154,18 @@ impl Tls {
     }
 }
 
+impl CertificateInUse {
+    /// From when to when it is good; `None` if it does not say so in the usual way.
+    pub fn validity(&self) -> Option<Validity> {
+        validity(self.0.key().cert.first()?)
+    }
+}
+
 impl Shared {
+    fn key(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn set(&self, key: Arc<CertifiedKey>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = key;
     }
@@ -153,7 +173,7 @@ impl Shared {
 
 impl ResolvesServerCert for Shared {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+        Some(self.key())
     }
 }
 
@@ -290,6 +310,19 @@ mod tests {
         Pair::between("a.test", begin, end).write(&tls.files);
         assert_eq!(look(&mut tls), Look::Reloaded);
         assert_eq!(tls.news(moment("2030-04-01T00:00:00Z")), Some(Untimely::Ended(end)));
+    }
+
+    #[test]
+    fn the_validity_is_that_of_the_certificate_that_holds() {
+        let moment = |text: &str| Timestamp::parse(text).unwrap();
+        let begin = moment("2030-01-01T00:00:00Z");
+        let ends = [moment("2030-03-01T00:00:00Z"), moment("2031-03-01T00:00:00Z")];
+        let (_directory, mut tls) = tls_of(&Pair::between("a.test", begin, ends[0]));
+        let in_use = tls.in_use();
+        assert_eq!(in_use.validity(), Some(Validity { begin, end: ends[0] }));
+        Pair::between("a.test", begin, ends[1]).write(&tls.files);
+        assert_eq!(look(&mut tls), Look::Reloaded);
+        assert_eq!(in_use.validity(), Some(Validity { begin, end: ends[1] }));
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use restante_inbox::{Announcement, Deposit, Recipient};
 use restante_model::{EmailId, SessionFacts};
 use restante_monitor::{Fault, Happening, Refusal};
-use restante_smtp::{Reply, Transaction};
+use restante_smtp::Transaction;
 
 use super::sentence::Sentence;
 use super::verdict::{Hearing, Outcome, Verdict};
@@ -15,7 +15,7 @@ use super::{Chaos, Sender, sentence};
 use crate::accept::NotTaken;
 use crate::ingest::Ingest;
 use crate::patience::Patience;
-use crate::reply;
+use crate::reply::{self, Refused};
 
 /// The recipients of a message, each inbox once.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Ingest {
         }
         match sentence::strictest(&verdicts) {
             None => Ok(sort(recipients, &verdicts)),
-            Some(sentence) => Err(self.carry_out(sentence, peer)),
+            Some(sentence) => Err(carry_out(sentence)),
         }
     }
 
@@ -108,20 +108,6 @@ impl Ingest {
         recipients.iter().map(judge).collect()
     }
 
-    fn carry_out(&self, sentence: Sentence, peer: SocketAddr) -> NotTaken {
-        if matches!(sentence, Sentence::Refused(_)) {
-            self.monitor.note(Happening::MailRefused {
-                cause: Refusal::Chaos,
-                peer: peer.ip(),
-            });
-        }
-        match sentence {
-            Sentence::HungUp(how) => NotTaken::HungUp(how),
-            Sentence::Refused(reply) if reply.code() == 421 => NotTaken::Dismissed(reply),
-            Sentence::Refused(reply) => NotTaken::Refused(reply),
-        }
-    }
-
     /// Gives ids to copies that are thrown away, in the order of their places, and tells webhooks where that is wanted.
     ///
     /// # Errors
@@ -131,7 +117,7 @@ impl Ingest {
         raw: &Bytes,
         facts: &SessionFacts,
         thrown_away: Vec<ThrownAway>,
-    ) -> Result<Thrown, Reply> {
+    ) -> Result<Thrown, Refused> {
         let mut thrown = Thrown::default();
         let mut told = Vec::new();
         for copy in thrown_away {
@@ -152,7 +138,7 @@ impl Ingest {
         facts: &SessionFacts,
         told: Vec<ThrownAway>,
         thrown: &mut Thrown,
-    ) -> Result<(), Reply> {
+    ) -> Result<(), Refused> {
         let (places, mut recipients): (Vec<_>, Vec<_>) =
             told.into_iter().map(|copy| (copy.place, copy.recipient)).unzip();
         self.authenticate(raw, facts, &mut recipients).await;
@@ -186,6 +172,15 @@ impl Thrown {
             ids.insert(*place, *id);
         }
         ids
+    }
+}
+
+fn carry_out(sentence: Sentence) -> NotTaken {
+    let refused = |reply| Refused::new(Refusal::Chaos, reply);
+    match sentence {
+        Sentence::HungUp(how) => NotTaken::HungUp(how),
+        Sentence::Refused(reply) if reply.code() == 421 => NotTaken::Dismissed(refused(reply)),
+        Sentence::Refused(reply) => NotTaken::Refused(refused(reply)),
     }
 }
 

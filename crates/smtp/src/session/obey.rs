@@ -146,7 +146,10 @@ impl Session {
                 self.pending = Some(Pending::Mail(draft, size));
                 Step::Act(Action::Reserve(size))
             }
-            _ => self.answer(&wording::message_too_large(self.config.max_message_bytes)),
+            _ => {
+                let reply = self.too_large();
+                self.answer(&reply)
+            }
         }
     }
 
@@ -161,7 +164,10 @@ impl Session {
             None if self.client.is_none() => wording::HELO_FIRST,
             None => wording::MAIL_FIRST,
             Some(draft) if draft.chunked => wording::BDAT_BEGUN,
-            Some(draft) if draft.is_full(&recipient, self.config.max_recipients) => wording::TOO_MANY_RECIPIENTS,
+            Some(draft) if draft.is_full(&recipient, self.config.max_recipients) => {
+                self.refusals.too_many_recipients += 1;
+                wording::TOO_MANY_RECIPIENTS
+            }
             Some(draft) if !draft.parameters.smtputf8 && !is_ascii(&recipient) => wording::NEEDS_SMTPUTF8,
             Some(_) => {
                 self.pending = Some(Pending::Recipient(recipient.clone()));
@@ -197,16 +203,16 @@ impl Session {
         let mut refusal = fault.or_else(|| self.message_refusal());
         if size > self.config.drain_limit() {
             // It cannot be kept, and it would take too long to read: the connection cannot go on.
-            let reply = refusal.unwrap_or_else(|| wording::message_too_large(self.config.max_message_bytes));
+            let reply = refusal.unwrap_or_else(|| self.too_large());
             return self.close(CloseReason::DrainLimit, &reply);
         }
         match &mut self.draft {
             Some(draft) if refusal.is_none() => {
                 let room = self.config.max_message_bytes.saturating_sub(draft.message.len());
-                if size > room as u64 {
-                    refusal = Some(wording::message_too_large(self.config.max_message_bytes));
-                }
                 draft.chunked = true;
+                if size > room as u64 {
+                    refusal = Some(self.too_large());
+                }
             }
             _ => {}
         }

@@ -36,7 +36,8 @@ impl Session {
             self.pending = Some(Pending::Growth(more));
             return Step::Act(Action::Reserve(more));
         }
-        self.refuse_body(wording::message_too_large(limit));
+        let reply = self.too_large();
+        self.refuse_body(reply);
         Step::Continue
     }
 
@@ -84,6 +85,7 @@ impl Session {
             return Step::Continue;
         };
         if !draft.header_fits(self.config.max_header_bytes) {
+            self.refusals.too_large += 1;
             self.say(&wording::header_too_large(self.config.max_header_bytes));
             return Step::Continue;
         }
