@@ -23,6 +23,7 @@ mod retention;
 mod sdk;
 mod server_info;
 mod smtp;
+mod spam;
 mod stalls;
 mod stored;
 mod stream;

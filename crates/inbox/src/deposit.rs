@@ -106,6 +106,15 @@ impl Inboxes {
         self.work_on(Task::new(deposit, listeners)).await
     }
 
+    /// The same with an id for the email of the first recipient, which was told to others already.
+    ///
+    /// # Errors
+    /// As [`Inboxes::prepare`].
+    pub async fn prepare_as(&self, first: EmailId, deposit: Deposit) -> Result<Prepared, DepositError> {
+        let listeners = self.listeners(&deposit).await;
+        self.work_on(Task::new(deposit, listeners).beginning_with(first)).await
+    }
+
     /// Stores prepared emails in one step; they are durable when this returns.
     ///
     /// # Errors

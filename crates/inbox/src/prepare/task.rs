@@ -83,6 +83,14 @@ impl Task {
         }
     }
 
+    /// With this id for the email of the first recipient.
+    pub(crate) fn beginning_with(mut self, id: EmailId) -> Self {
+        if let Some(first) = self.ids.first_mut() {
+            *first = id;
+        }
+        self
+    }
+
     /// The same emails, all of them with an event.
     pub(crate) fn for_any_listener(self) -> Self {
         Self {

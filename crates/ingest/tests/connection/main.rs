@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+mod analysing;
 mod announcing;
 mod authenticating;
 mod buffers;
