@@ -80,10 +80,16 @@ fn without_a_body_everything_is_the_default_of_the_server() {
 #[test]
 fn null_is_as_good_as_absent() {
     let server = TestServer::start(&[]);
-    let body = json!({ "clientKemPk": null, "ttl": null, "emailAddress": null, "encryption": null, "emailAuth": null });
+    let body = json!({
+        "clientKemPk": null, "ttl": null, "emailAddress": null, "encryption": null, "emailAuth": null,
+        "spamAnalysis": null, "persistence": null, "chaos": null,
+    });
     let inbox = server.create(&body).expect_status(201).json();
     assert_eq!(inbox["encrypted"], false);
     assert_eq!(inbox["emailAuth"], false);
+    assert_eq!(inbox["spamAnalysis"], false);
+    assert_eq!(inbox["persistent"], true);
+    assert!(inbox.get("chaos").is_none());
 }
 
 #[test]
@@ -151,6 +157,12 @@ fn wrong_types_and_unknown_fields_are_all_named() {
         &json!({ "emailAuth": "true" }),
         400,
         "emailAuth must be a boolean",
+    );
+    assert_refused(
+        &server,
+        &json!({ "spamAnalysis": "true" }),
+        400,
+        "spamAnalysis must be a boolean",
     );
     let key = json!({ "encryption": "encrypted", "clientKemPk": 1 });
     assert_refused(&server, &key, 400, "clientKemPk must be a string");
@@ -453,5 +465,27 @@ fn email_authentication_is_the_clients_choice_where_the_server_has_it() {
         let server = TestServer::start(&settings);
         let inbox = server.create(&json!({ "emailAuth": wish })).expect_status(201).json();
         assert_eq!(inbox["emailAuth"], granted, "{available} {default} {wish:?}");
+    }
+}
+
+#[test]
+fn spam_analysis_is_the_clients_choice_where_the_server_has_it() {
+    for (available, default, wish, granted) in [
+        ("true", "false", None, false),
+        ("true", "false", Some(true), true),
+        ("true", "true", None, true),
+        ("true", "true", Some(false), false),
+        ("false", "true", None, false),
+        ("false", "false", Some(true), false),
+    ] {
+        let settings = [
+            ("SPAM_ANALYSIS_ENABLED", available),
+            ("SPAM_ANALYSIS_INBOX_DEFAULT", default),
+        ];
+        let server = TestServer::start(&settings);
+        let body = json!({ "emailAddress": "bob@restante.test", "spamAnalysis": wish });
+        let inbox = server.create(&body).expect_status(201).json();
+        assert_eq!(inbox["spamAnalysis"], granted, "{available} {default} {wish:?}");
+        assert_eq!(server.get("/api/inboxes/bob@restante.test").json(), inbox);
     }
 }

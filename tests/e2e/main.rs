@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod authentication;
+mod chaos_api;
 mod creation;
 mod dialogues;
 mod dice;
@@ -18,6 +19,7 @@ mod inboxes;
 mod key;
 mod limits;
 mod peer;
+mod persistence;
 mod profile;
 mod retention;
 mod sdk;
