@@ -72,9 +72,10 @@ impl Ingest {
         let stored = if kept.is_empty() {
             None
         } else {
-            self.authenticate(&raw, &facts, &mut kept).await;
+            let first = EmailId::new(facts.received_at);
+            self.check(&raw, &facts, &mut kept, first).await;
             self.note_checks(&kept);
-            Some(self.store(raw, facts, kept, began).await?)
+            Some(self.store(raw, facts, kept, first, began).await?)
         };
         counted.keep();
         let ids = thrown.among(stored.iter().flat_map(Announcement::ids));
@@ -89,12 +90,13 @@ impl Ingest {
         raw: Bytes,
         facts: SessionFacts,
         recipients: Vec<Recipient>,
+        first: EmailId,
         began: Instant,
     ) -> Result<Announcement, Refused> {
         let (peer, size) = (facts.peer, raw.len());
         let named = self.to_be_named(&recipients);
         let deposit = Deposit { facts, raw, recipients };
-        let prepared = self.inboxes.prepare(deposit).await.map_err(reply::deposit)?;
+        let prepared = self.inboxes.prepare_as(first, deposit).await.map_err(reply::deposit)?;
         let announcement = self.inboxes.deposit(prepared).await.map_err(reply::deposit)?;
         self.monitor.note(Happening::MailStored {
             recipients: announcement.ids().count(),
