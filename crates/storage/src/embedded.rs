@@ -73,6 +73,7 @@ mod tests;
 use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use async_trait::async_trait;
@@ -395,7 +396,7 @@ impl Store for Embedded {
     }
 
     async fn newest_email(&self) -> Result<Option<Timestamp>, ReadError> {
-        self.shared.oldest_email()
+        self.shared.blocking(Shared::newest_email).await
     }
 
     async fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {
@@ -407,7 +408,7 @@ impl Store for Embedded {
         Ok(Usage {
             inboxes: meta.inboxes,
             emails: meta.emails,
-            evicted: 0,
+            evicted: self.shared.evicted.load(Ordering::Relaxed),
             live_bytes: meta.live_bytes,
             mail_bytes: meta.mail_bytes,
         })

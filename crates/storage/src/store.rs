@@ -156,7 +156,7 @@ pub trait Store: WebhookStore {
     /// When the oldest email of a live inbox arrived: with [`Retention::max_age`] it is the next to go.
     async fn oldest_email(&self) -> Result<Option<Timestamp>, ReadError>;
 
-    /// When the newest email of a live inbox arrived.
+    /// When the newest email of a live inbox arrived: of those that were committed last in theirs.
     async fn newest_email(&self) -> Result<Option<Timestamp>, ReadError>;
 
     /// When the next live inbox expires; none that never does.

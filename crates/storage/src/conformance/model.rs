@@ -1,15 +1,20 @@
 //! An obvious store in memory, to compare a backend with after any sequence of operations.
 
 mod eviction;
+mod telling;
 
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use restante_model::{EmailId, Inbox, RemovalReason, Timestamp};
+use restante_model::{EmailId, Inbox, RemovalReason, Timestamp, WebhookId};
 
+use super::events::told;
 use super::order::status_of;
-use super::{START, early_id, email, everything, is_shown, plain_inbox, repeatable, request};
-use crate::{AcceptError, Arrival, CreateError, Created, NewEmail, Part, Retention, Store, StoredEmail};
+use super::traits::{chaos, shown};
+use super::{START, early_id, everything, is_shown, plain_inbox, repeatable, request};
+use crate::{
+    AcceptError, Arrival, CreateError, Created, Happening, NewEmail, Part, Retention, Store, StoredEmail, ThrownAway,
+};
 
 /// How long an idempotency key holds.
 const WINDOW_MS: u64 = 600_000;
@@ -46,6 +51,14 @@ pub enum Step {
     Attach(usize, usize),
     /// An email is deleted.
     Delete(usize),
+    /// What is done to the mail of an inbox is set: nothing with every fifth number.
+    SetChaos(usize, u64),
+    /// A webhook of all inboxes comes, or goes.
+    Listen,
+    /// Mail for inboxes is thrown away; with it, perhaps, what was last.
+    Tell(Vec<usize>, bool),
+    /// All events are dispatched.
+    Dispatch,
     /// An inbox is retired.
     Retire(usize),
     /// Expired inboxes are retired.
@@ -77,6 +90,12 @@ pub struct Model {
     /// Emails of retired inboxes that were not reaped.
     unreaped: usize,
     retention: Retention,
+    /// The webhook that hears of all arrivals.
+    listener: Option<WebhookId>,
+    /// What is not dispatched.
+    told: Vec<telling::Told>,
+    /// What was thrown away last.
+    thrown: Option<ThrownAway>,
 }
 
 #[derive(Debug)]
@@ -107,6 +126,9 @@ impl Default for Model {
             sequence: 0,
             unreaped: 0,
             retention: Retention::UNLIMITED,
+            listener: None,
+            told: Vec::new(),
+            thrown: None,
         }
     }
 }
@@ -136,6 +158,10 @@ impl Model {
             Step::MarkRead(number) => self.mark_read(store, *number).await,
             Step::Attach(number, part) => self.attach(store, *number, *part).await,
             Step::Delete(number) => self.delete(store, *number).await,
+            Step::SetChaos(number, to) => self.set_chaos(store, *number, *to).await,
+            Step::Listen => self.listen(store).await,
+            Step::Tell(inboxes, again) => self.tell(store, inboxes, *again).await,
+            Step::Dispatch => self.dispatch(store).await,
             Step::Retire(number) => self.retire(store, *number).await,
             Step::RetireExpired(limit) => self.retire_expired(store, *limit).await,
             Step::Reap(limit) => self.reap(store, *limit).await,
@@ -151,7 +177,13 @@ impl Model {
     async fn create(&mut self, store: &dyn Store, name: u8, ttl_ms: u64, idempotency: Option<(u8, u8)>) {
         let mut inbox = plain_inbox(&format!("inbox{name}"), 0);
         inbox.created_at = self.now;
-        inbox.expires_at = Timestamp::from_unix_ms(self.now.unix_ms() + ttl_ms);
+        inbox.spam_analysis = ttl_ms.is_multiple_of(2);
+        inbox.persistent = ttl_ms.is_multiple_of(3);
+        inbox.chaos = ttl_ms.is_multiple_of(5).then(|| chaos(ttl_ms));
+        inbox.expires_at = match ttl_ms % 7 {
+            0 => Inbox::NEVER,
+            _ => Timestamp::from_unix_ms(self.now.unix_ms() + ttl_ms),
+        };
         let new = match idempotency {
             Some((key, body)) => repeatable(&inbox, key, body),
             None => request(&inbox),
@@ -196,7 +228,7 @@ impl Model {
         let mut emails = Vec::new();
         for (number, padding) in recipients {
             if let Some(life) = pick(&self.inboxes, *number) {
-                let mut new = email(&life.inbox, &"x".repeat(*padding));
+                let mut new = told(&life.inbox, &"x".repeat(*padding));
                 if padding % 4 == 0 {
                     new.id = early_id();
                 }
@@ -238,18 +270,20 @@ impl Model {
         let mut life = self.inboxes.iter_mut().filter(|life| life.inbox.key == new.inbox);
         let life = life.next().expect("only known inboxes are sent to");
         let stored = life.emails.get(&new.id).map(|mail| mail.sequence);
-        let sequence = stored.or(life.deleted.get(&new.id).copied()).unwrap_or_else(|| {
-            self.sequence += 1;
+        let known = stored.or(life.deleted.get(&new.id).copied());
+        let sequence = known.unwrap_or(self.sequence + 1);
+        if known.is_none() {
             let mail = Mail {
-                sequence: self.sequence,
+                sequence,
                 received_at: new.received_at,
                 is_read: false,
                 parts: new.parts.iter().cloned().collect(),
             };
             life.emails.insert(new.id, mail);
+            self.sequence = sequence;
             self.sent.push(new.clone());
-            self.sequence
-        });
+            self.raise(new.inbox, new.id, Happening::Arrived);
+        }
         Arrival {
             inbox: new.inbox,
             email: new.id,
@@ -367,6 +401,9 @@ impl Model {
             let is_live = life.is_live(self.now);
             assert_eq!(is_shown(store, &life.inbox, self.now).await, is_live);
             self.check_mail(store, life, is_live).await;
+            if is_live {
+                self.check_traits(store, &life.inbox).await;
+            }
         }
         let usage = store.usage().await.expect("the store reads");
         let unretired = || self.inboxes.iter().filter(|life| !life.is_retired);
@@ -375,18 +412,30 @@ impl Model {
             usage.emails,
             unretired().map(|life| life.emails.len() as u64).sum::<u64>()
         );
-        assert_eq!(usage.live_bytes == 0, usage.inboxes == 0);
+        let is_empty = usage.inboxes == 0 && self.listener.is_none() && self.told.is_empty();
+        assert_eq!(usage.live_bytes == 0, is_empty);
         assert_eq!(
             store.next_expiry().await,
-            Ok(unretired().map(|life| life.inbox.expires_at).min())
+            Ok(unretired().filter_map(|life| life.inbox.ends_at()).min())
         );
         assert_eq!(store.last_sequence().await, Ok(self.sequence));
         self.check_eviction(store).await;
+        self.check_events(store).await;
         let page = store.inboxes(None, 1000, self.now).await.expect("the store reads");
         let shown: Vec<_> = page.inboxes.iter().map(|inbox| inbox.key).collect();
         let mut live: Vec<_> = self.inboxes.iter().filter(|life| life.is_live(self.now)).collect();
         live.sort_by_key(|life| life.inbox.hash);
         assert_eq!(shown, live.iter().map(|life| life.inbox.key).collect::<Vec<_>>());
+    }
+
+    async fn check_traits(&self, store: &dyn Store, inbox: &Inbox) {
+        assert_eq!(shown(store, inbox, self.now).await, inbox.chaos);
+        let found = store.inbox(&inbox.address, self.now).await.expect("the store reads");
+        let found = found.expect("it is shown");
+        assert_eq!(
+            (found.spam_analysis, found.persistent, found.expires_at),
+            (inbox.spam_analysis, inbox.persistent, inbox.expires_at)
+        );
     }
 
     async fn check_mail(&self, store: &dyn Store, life: &Life, is_live: bool) {

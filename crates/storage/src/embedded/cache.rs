@@ -71,6 +71,14 @@ impl InboxCache {
         applied
     }
 
+    /// Forgets everything, and what is being read now is not kept either.
+    pub(super) fn forget_all(&self) {
+        self.next_epoch();
+        self.by_address.clear();
+        self.by_hash.clear();
+        self.next_epoch();
+    }
+
     /// Forgets everything and keeps nothing from now on: the store is closed.
     pub(super) fn clear(&self) {
         self.next_epoch();
@@ -115,6 +123,12 @@ mod tests {
         assert!(cache.at_address(&inbox.address).is_none());
         cache.keep(&inbox, cache.epoch());
         assert!(cache.at_address(&inbox.address).is_some() && cache.at_hash(&inbox.hash).is_some());
+        let before = cache.epoch();
+        cache.forget_all();
+        cache.keep(&inbox, before);
+        assert!(cache.at_address(&inbox.address).is_none() && cache.at_hash(&inbox.hash).is_none());
+        cache.keep(&inbox, cache.epoch());
+        assert!(cache.at_address(&inbox.address).is_some());
         cache.change(&names, || ());
         assert!(cache.at_address(&inbox.address).is_none() && cache.at_hash(&inbox.hash).is_none());
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -270,6 +271,8 @@ impl Committer {
                 group.view.write()
             })?;
             self.shared.due.change(&due_changes);
+            let evicted = std::mem::take(&mut group.view.evicted);
+            self.shared.evicted.fetch_add(evicted, Ordering::Relaxed);
             if self.shared.segments.ledger.commit(self.log.end(), &live_changes) {
                 self.compaction.hint();
             }
@@ -343,6 +346,8 @@ impl Committer {
             }
             // Counts may repeat themselves in the new index.
             self.shared.lists.clear();
+            // The old index may have lacked what its last group changed: nobody keeps what was read from it.
+            self.shared.inboxes.forget_all();
             self.shared.replace_index(Some(index));
             self.is_index_failed = false;
         }

@@ -96,7 +96,11 @@ pub enum OpenError {
         error: io::Error,
     },
     /// A store of another version of this program.
-    #[error("the store in {} has format {found}, and this version reads format {FORMAT}", path.display())]
+    #[error(
+        "the store in {} has format {found}, and this version reads format {FORMAT}: export it with the version that \
+         wrote it and import that here, or use another data directory (docs/STORE.md)",
+        path.display()
+    )]
     Format {
         /// The directory.
         path: PathBuf,

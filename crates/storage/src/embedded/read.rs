@@ -18,6 +18,9 @@ use crate::{Arrival, EmailPage, InboxPage, ListPage, Part, ReadError, StoredEmai
 
 /// Readers retry so often before they hold up the committer to see an inbox that does not change.
 const RETRIES: usize = 3;
+/// Inboxes that may have got mail within one second and are looked at for the newest: with more, the answer is of that
+/// second, but perhaps not of its last email.
+const NEWEST_INBOXES: usize = 4096;
 /// Segments that may go away under one read: more hardly go within its time.
 const ATTEMPTS: usize = 64;
 
@@ -273,6 +276,25 @@ impl Shared {
         let first = self.index()?.prefix(key::OLDEST, 1)?;
         let received_at = first.first().and_then(|(name, _)| key::number_at(name, 0));
         Ok(received_at.map(Timestamp::from_unix_ms))
+    }
+
+    /// Goes through the inboxes that got mail in the last second that any did.
+    pub(super) fn newest_email(&self) -> Result<Option<Timestamp>, ReadError> {
+        let index = self.index()?;
+        let (mut second, mut newest) = (None, None::<u64>);
+        for row in index.iter(key::all(key::NEWEST)).rev().take(NEWEST_INBOXES) {
+            let (name, _) = row?;
+            let at = key::number_at(&name, 0).ok_or(IndexError::Missing)?;
+            if *second.get_or_insert(at) != at {
+                break;
+            }
+            let inbox = InboxKey::from_bytes(key::last_id(&name).ok_or(IndexError::Missing)?);
+            let counts = index.counts(inbox)?.and_then(|counts| counts.newest);
+            newest = newest.max(counts.map(|newest| newest.received_at));
+        }
+        // All of them may have lost their mail meanwhile.
+        let newest = newest.or(second.map(|second| second * 1000));
+        Ok(newest.map(Timestamp::from_unix_ms))
     }
 
     pub(super) fn next_expiry(&self) -> Result<Option<Timestamp>, ReadError> {

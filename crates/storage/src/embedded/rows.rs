@@ -16,6 +16,7 @@
 //! | `t` | inbox, email | [`DeletedRow`] of a deleted email |
 //! | `u` | inbox, its sequence | the deleted email |
 //! | `o` | arrival of its oldest email, inbox | –, of an inbox that is not retired and not empty |
+//! | `l` | arrival of its newest email in seconds, inbox | –, of an inbox that is not retired and not empty |
 //! | `z` | inbox | [`ReapedRow`] of an inbox of which segments may still tell |
 //! | `y` | segment, inbox | –, for each segment of a [`ReapedRow`] |
 //! | `g` | segment | bytes of its records that are live |
@@ -259,14 +260,16 @@ pub(super) struct CountRow {
     /// Read marks and signatures so far.
     pub(super) marks: u64,
     /// The email that was committed first, of those that are left.
-    pub(super) oldest: Option<Oldest>,
+    pub(super) oldest: Option<AtEnd>,
+    /// The one that was committed last.
+    pub(super) newest: Option<AtEnd>,
     /// Up to where emails were evicted.
     pub(super) evicted: Option<Evicted>,
 }
 
-/// The email of an inbox that was committed first.
+/// The email of an inbox that was committed first, or last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Oldest {
+pub(super) struct AtEnd {
     pub(super) sequence: u64,
     pub(super) received_at: u64,
 }
@@ -280,6 +283,14 @@ pub(super) struct Evicted {
 }
 
 impl CountRow {
+    /// Its places in the orders of oldest and newest emails.
+    pub(super) fn ends(&self, inbox: InboxKey) -> [Option<Vec<u8>>; 2] {
+        [
+            self.oldest.map(|oldest| key::oldest(oldest.received_at, inbox)),
+            self.newest.map(|newest| key::newest(newest.received_at, inbox)),
+        ]
+    }
+
     /// Whether an email with this sequence was evicted.
     pub(super) fn is_evicted(&self, sequence: u64) -> bool {
         self.evicted.is_some_and(|evicted| sequence <= evicted.through)
@@ -402,6 +413,7 @@ pub(super) mod key {
     pub(in super::super) const SEGMENTS: &[u8] = b"g";
     pub(in super::super) const HELD: &[u8] = b"y";
     pub(in super::super) const OLDEST: &[u8] = b"o";
+    pub(in super::super) const NEWEST: &[u8] = b"l";
 
     pub(super) fn join(prefix: u8, parts: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + parts.iter().map(|part| part.len()).sum::<usize>());
@@ -474,6 +486,11 @@ pub(super) mod key {
 
     pub(in super::super) fn oldest(received_at: u64, inbox: InboxKey) -> Vec<u8> {
         join(b'o', &[&received_at.to_be_bytes(), inbox.as_bytes()])
+    }
+
+    /// In seconds, so that a stream of mail does not move its inbox with every email.
+    pub(in super::super) fn newest(received_at: u64, inbox: InboxKey) -> Vec<u8> {
+        join(b'l', &[&(received_at / 1000).to_be_bytes(), inbox.as_bytes()])
     }
 
     pub(in super::super) fn reaped(inbox: InboxKey) -> Vec<u8> {

@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) lists: ListCache,
     /// How far inboxes were looked at for too many emails.
     pub(super) round: Arc<Round>,
+    /// Emails that were evicted since the store was opened.
+    pub(super) evicted: AtomicU64,
     /// How far webhooks of inboxes that are gone were looked at.
     pub(super) orphans: Arc<OrphanRound>,
     /// When webhooks are due.
@@ -60,6 +62,7 @@ impl Shared {
             inboxes: InboxCache::new(),
             lists: ListCache::new(),
             round: Arc::new(Round::new()),
+            evicted: AtomicU64::new(0),
             orphans: Arc::default(),
             due,
             leases: Arc::default(),

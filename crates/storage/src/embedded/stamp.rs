@@ -139,12 +139,12 @@ mod tests {
     fn other_formats_are_named() {
         let cases = [
             ("restante-store\nformat 1\n", "1"),
-            ("restante-store\nformat 4\nprofile service\n", "unknown"),
+            ("restante-store\nformat 5\nprofile service\n", "unknown"),
             (
-                "restante-store\nformat 4\nprofile service\nsigning-key a\nevent-key b\n",
+                "restante-store\nformat 5\nprofile service\nsigning-key a\nevent-key b\n",
                 "unknown",
             ),
-            ("something else\nformat 4\n", "unknown"),
+            ("something else\nformat 5\n", "unknown"),
             ("", "unknown"),
         ];
         for (text, format) in cases {

@@ -22,6 +22,8 @@ pub(super) struct View<'a> {
     pub(super) floor: u32,
     /// Totals and position, written with the group.
     pub(super) meta: Meta,
+    /// Emails that were evicted through this view.
+    pub(super) evicted: u64,
 }
 
 /// Whether the changes of one call may reach the index in parts.
@@ -42,6 +44,7 @@ impl<'a> View<'a> {
             spills: Spills::No,
             floor: 0,
             meta: index.meta()?,
+            evicted: 0,
         })
     }
 
@@ -88,6 +91,12 @@ impl<'a> View<'a> {
     pub(super) fn front(&self, keys: Range<Vec<u8>>, limit: usize) -> Result<Vec<Row>, IndexError> {
         let stored = self.index.scan(keys.clone());
         Merge::new(&self.pending, keys, stored).take(limit).collect()
+    }
+
+    /// The last row of a range.
+    pub(super) fn last(&self, keys: Range<Vec<u8>>) -> Result<Option<Row>, IndexError> {
+        let stored = self.index.iter(keys.clone());
+        Merge::new(&self.pending, keys, stored).next_back().transpose()
     }
 
     /// How many rows wait for the index.
@@ -165,7 +174,8 @@ mod tests {
                 }
             }
             let (from, to) = (from.min(to), from.max(to));
-            let expected: Vec<_> = expected.range(from..to).take(limit).map(|(name, value)| (*name, *value)).collect();
+            let all: Vec<_> = expected.range(from..to).map(|(name, value)| (*name, *value)).collect();
+            let expected: Vec<_> = all.iter().copied().take(limit).collect();
             let check = |rows: Vec<Row>| {
                 let rows: Vec<_> = rows.iter().map(|(name, value)| (name[0], value[0])).collect();
                 prop_assert_eq!(&rows, &expected);
@@ -174,6 +184,8 @@ mod tests {
             check(view.range(vec![from]..vec![to], limit).unwrap())?;
             check(view.front(vec![from]..vec![to], limit).unwrap())?;
             check(view.range(vec![from]..vec![to], limit).unwrap())?;
+            let last = view.last(vec![from]..vec![to]).unwrap().map(|(name, value)| (name[0], value[0]));
+            prop_assert_eq!(last, all.last().copied());
             view.write().unwrap();
             check(index.range(vec![from]..vec![to], limit).unwrap())?;
         }

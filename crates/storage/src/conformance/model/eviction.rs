@@ -20,6 +20,12 @@ impl Life {
         Some((first.received_at, first.sequence))
     }
 
+    /// When the email arrived that was committed last.
+    fn last(&self) -> Option<Timestamp> {
+        let last = self.emails.values().max_by_key(|mail| mail.sequence)?;
+        Some(last.received_at)
+    }
+
     fn evict_through(&mut self, through: u64) {
         self.is_evicting = true;
         self.emails.retain(|_, mail| mail.sequence > through);
@@ -103,6 +109,8 @@ impl Model {
     pub(super) async fn check_eviction(&self, store: &dyn Store) {
         let oldest = self.oldest(u64::MAX).map(|(received_at, _)| received_at);
         assert_eq!(store.oldest_email().await, Ok(oldest));
+        let lives = self.inboxes.iter().filter(|life| !life.is_retired);
+        assert_eq!(store.newest_email().await, Ok(lives.filter_map(Life::last).max()));
         let known: BTreeSet<_> = self.inboxes.iter().flat_map(|life| life.emails.keys()).collect();
         for new in self.sent.iter().filter(|new| !known.contains(&new.id)) {
             let mut lives = self.inboxes.iter().filter(|life| life.inbox.key == new.inbox);

@@ -183,8 +183,8 @@ fn begin(view: &mut View<'_>, inbox: InboxKey, new: &InboxRow) -> Result<(), Ind
     view.meta.emails += counts.emails;
     view.meta.live_bytes += counts.bytes + new.record_bytes();
     view.meta.mail_bytes += counts.bytes;
-    if let Some(oldest) = counts.oldest {
-        view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
+    for end in counts.ends(inbox).into_iter().flatten() {
+        view.put_raw(end, &[]);
     }
     note_deserted(view, inbox)
 }
@@ -213,8 +213,8 @@ fn end(view: &mut View<'_>, inbox: InboxKey, old: &InboxRow) -> Result<(), Index
     view.meta.emails -= counts.emails;
     view.meta.live_bytes -= counts.bytes + old.record_bytes();
     view.meta.mail_bytes -= counts.bytes;
-    if let Some(oldest) = counts.oldest {
-        view.delete(key::oldest(oldest.received_at, inbox));
+    for end in counts.ends(inbox).into_iter().flatten() {
+        view.delete(end);
     }
     note_deserted(view, inbox)
 }

@@ -7,7 +7,7 @@ use restante_model::{EmailId, InboxKey};
 use super::super::index::{IndexError, Row, Rows};
 use super::super::record::{Blob, MailHead};
 use super::super::rows::{
-    CountRow, DeletedRow, Evicted, MailRow, Oldest, Place, SignatureRow, decode, key, signature_bit,
+    AtEnd, CountRow, DeletedRow, Evicted, MailRow, Place, SignatureRow, decode, key, signature_bit,
 };
 use super::super::view::View;
 use super::live::{point, unpoint};
@@ -27,7 +27,7 @@ pub(super) fn stored(view: &mut View<'_>, head: &MailHead, place: Place) -> Resu
     if let Some(old) = view.mail(inbox, email)? {
         take(view, (inbox, email), &old)?;
         if old.sequence != head.sequence {
-            renew_oldest(view, inbox)?;
+            renew_ends(view, inbox)?;
         }
     }
     view.put(key::mail(inbox, email), &MailRow::new(head, place));
@@ -36,11 +36,18 @@ pub(super) fn stored(view: &mut View<'_>, head: &MailHead, place: Place) -> Resu
     change_counts(view, inbox, |counts| {
         counts.emails += 1;
         counts.bytes += place.len;
-        let is_older = |oldest: &Oldest| oldest.sequence < head.sequence;
-        counts.oldest = counts.oldest.filter(is_older).or(Some(Oldest {
+        let new = AtEnd {
             sequence: head.sequence,
             received_at: head.received_at,
-        }));
+        };
+        counts.oldest = counts
+            .oldest
+            .filter(|oldest| oldest.sequence < new.sequence)
+            .or(Some(new));
+        counts.newest = counts
+            .newest
+            .filter(|newest| newest.sequence > new.sequence)
+            .or(Some(new));
     })
 }
 
@@ -97,7 +104,7 @@ pub(super) fn deleted(view: &mut View<'_>, (inbox, email): Id, sequence: u64, pl
     }
     if let Some(mail) = view.mail(inbox, email)? {
         take(view, (inbox, email), &mail)?;
-        renew_oldest(view, inbox)?;
+        renew_ends(view, inbox)?;
     }
     let old = view.deleted(inbox, email)?;
     if let Some(old) = old {
@@ -126,7 +133,7 @@ pub(super) fn evicted(view: &mut View<'_>, inbox: InboxKey, through: u64, place:
     let first = old.map_or(0, |old| old.through.saturating_add(1));
     let deletions = key::deletion(inbox, first)..key::deletion(inbox, behind);
     remove_rows(view, deletions, |view, row| evict_deletion(view, inbox, row))?;
-    renew_oldest(view, inbox)?;
+    renew_ends(view, inbox)?;
     old.map_or(Ok(()), |old| unpoint(view, old.place))?;
     point(view, place)?;
     change_counts(view, inbox, |counts| counts.evicted = Some(Evicted { through, place }))
@@ -138,6 +145,7 @@ fn evict_mail(view: &mut View<'_>, inbox: InboxKey, (name, value): &Row) -> Resu
     match view.mail(inbox, email)? {
         Some(mail) if key::sequence(inbox, mail.sequence) == **name => {
             take(view, (inbox, email), &mail)?;
+            view.evicted += 1;
             change_counts(view, inbox, |counts| counts.removals += 1)
         }
         _ => {
@@ -182,7 +190,7 @@ pub(super) fn purge(view: &mut View<'_>, inbox: InboxKey, through: [u8; 16]) -> 
         view.front(key::all(&rows), 1)?;
     }
     purge_until(view, inbox, |prefix| [prefix, &through, &[0]].concat())?;
-    renew_oldest(view, inbox)
+    renew_ends(view, inbox)
 }
 
 fn purge_until(view: &mut View<'_>, inbox: InboxKey, end: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), IndexError> {
@@ -223,7 +231,7 @@ fn forget_deleted(view: &mut View<'_>, (inbox, email): Id, deleted: &DeletedRow)
     unpoint(view, deleted.place)
 }
 
-/// Removes all rows of an email. Whoever does so renews [`CountRow::oldest`] in the end.
+/// Removes all rows of an email. Whoever does so renews [`CountRow::oldest`] and [`CountRow::newest`] in the end.
 fn take(view: &mut View<'_>, (inbox, email): Id, mail: &MailRow) -> Result<(), IndexError> {
     let bytes = record_bytes(view, (inbox, email), mail)?;
     for (part, signature) in signatures(view, (inbox, email), mail)? {
@@ -259,33 +267,45 @@ fn signatures(rows: &impl Rows, (inbox, email): Id, mail: &MailRow) -> Result<Ve
     Ok(found)
 }
 
-/// Looks up which email is the first of those that are left, if the one that was is gone.
-fn renew_oldest(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
-    let Some(oldest) = view.counts(inbox)?.and_then(|counts| counts.oldest) else {
+/// Looks up which emails are the first and the last of those that are left, if those that were are gone.
+fn renew_ends(view: &mut View<'_>, inbox: InboxKey) -> Result<(), IndexError> {
+    let Some(CountRow { oldest, newest, .. }) = view.counts(inbox)? else {
         return Ok(());
     };
-    if view.get(&key::sequence(inbox, oldest.sequence))?.is_some() {
+    let is_gone = |end: &AtEnd| Ok::<_, IndexError>(view.get(&key::sequence(inbox, end.sequence))?.is_none());
+    let all = key::all(&key::sequences(inbox));
+    let mut new = (oldest, newest);
+    if let Some(oldest) = oldest
+        && is_gone(&oldest)?
+    {
+        let behind = view.range(key::sequence(inbox, oldest.sequence)..all.end, 1)?;
+        new.0 = behind.first().map(|row| end_of(view, inbox, row)).transpose()?;
+    }
+    if let Some(newest) = newest
+        && is_gone(&newest)?
+    {
+        let before = view.last(all.start..key::sequence(inbox, newest.sequence))?;
+        new.1 = before.map(|row| end_of(view, inbox, &row)).transpose()?;
+    }
+    if new == (oldest, newest) {
         return Ok(());
     }
-    let behind = key::sequence(inbox, oldest.sequence)..key::end_of(&key::sequences(inbox));
-    let first = view.range(behind, 1)?;
-    let oldest = match first.first() {
-        None => None,
-        Some((_, value)) => {
-            let mail = view.mail(inbox, email_id(value)?)?.ok_or(IndexError::Missing)?;
-            let (sequence, received_at) = (mail.sequence, mail.received_at);
-            Some(Oldest { sequence, received_at })
-        }
-    };
-    change_counts(view, inbox, |counts| counts.oldest = oldest)
+    change_counts(view, inbox, |counts| (counts.oldest, counts.newest) = new)
+}
+
+/// The email of a row of sequences.
+fn end_of(view: &View<'_>, inbox: InboxKey, (_, value): &Row) -> Result<AtEnd, IndexError> {
+    let mail = view.mail(inbox, email_id(value)?)?.ok_or(IndexError::Missing)?;
+    let (sequence, received_at) = (mail.sequence, mail.received_at);
+    Ok(AtEnd { sequence, received_at })
 }
 
 fn email_id(value: &[u8]) -> Result<EmailId, IndexError> {
     Ok(EmailId::from_bytes(value.try_into().map_err(|_| IndexError::Missing)?))
 }
 
-/// Changes the counts of an inbox, and with them the totals over the inboxes that are there and the order of their
-/// oldest emails.
+/// Changes the counts of an inbox, and with them the totals over the inboxes that are there and the orders of their
+/// oldest and newest emails.
 fn change_counts(view: &mut View<'_>, inbox: InboxKey, change: impl FnOnce(&mut CountRow)) -> Result<(), IndexError> {
     let old = view.counts(inbox)?.unwrap_or_default();
     let mut new = old;
@@ -297,13 +317,21 @@ fn change_counts(view: &mut View<'_>, inbox: InboxKey, change: impl FnOnce(&mut 
     view.meta.emails = view.meta.emails + new.emails - old.emails;
     view.meta.live_bytes = view.meta.live_bytes + new.bytes - old.bytes;
     view.meta.mail_bytes = view.meta.mail_bytes + new.bytes - old.bytes;
-    if new.oldest != old.oldest {
-        if let Some(oldest) = old.oldest {
-            view.delete(key::oldest(oldest.received_at, inbox));
+    order_ends(view, inbox, &old, &new);
+    Ok(())
+}
+
+/// Moves an inbox in the orders of oldest and newest emails.
+fn order_ends(view: &mut View<'_>, inbox: InboxKey, old: &CountRow, new: &CountRow) {
+    for (old, new) in old.ends(inbox).into_iter().zip(new.ends(inbox)) {
+        if old == new {
+            continue;
         }
-        if let Some(oldest) = new.oldest {
-            view.put_raw(key::oldest(oldest.received_at, inbox), &[]);
+        if let Some(old) = old {
+            view.delete(old);
+        }
+        if let Some(new) = new {
+            view.put_raw(new, &[]);
         }
     }
-    Ok(())
 }

@@ -31,7 +31,19 @@ pub(super) fn step(padding: impl Strategy<Value = usize> + Clone, deletes: u32) 
         deletes => number.clone().prop_map(Step::Delete),
         1 => number.prop_map(Step::Retire),
         3 => prop_oneof![1 => (0..3_usize).prop_map(Step::RetireExpired), 2 => (0..5_usize).prop_map(Step::Reap)],
-        3 => retention(),
+        7 => prop_oneof![3 => retention(), 4 => telling()],
+    ]
+}
+
+/// What is done to mail, and who hears of it.
+fn telling() -> impl Strategy<Value = Step> {
+    let number = 0..1000_usize;
+    let tell = (proptest::collection::vec(number.clone(), 0..4), any::<bool>());
+    prop_oneof![
+        4 => (number, 0..40_u64).prop_map(|(number, to)| Step::SetChaos(number, to)),
+        4 => tell.prop_map(|(inboxes, again)| Step::Tell(inboxes, again)),
+        2 => Just(Step::Listen),
+        1 => Just(Step::Dispatch),
     ]
 }
 

@@ -53,7 +53,10 @@ fn other_formats_are_refused() {
     for format in [1, 4, 99] {
         fs::write(&stamp, format!("restante-store\nformat {format}\nprofile service\n")).unwrap();
         let refused = line(Embedded::open(&config(dir.path())));
-        let expected = format!("has format {format}, and this version reads format 5");
+        let expected = format!(
+            "has format {format}, and this version reads format 5: export it with the version that wrote it and import \
+             that here, or use another data directory (docs/STORE.md)"
+        );
         assert!(refused.ends_with(&expected), "{refused}");
     }
     fs::write(&stamp, "something else").unwrap();

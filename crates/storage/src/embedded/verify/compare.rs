@@ -174,6 +174,7 @@ fn kind(name: &[u8]) -> &'static str {
         Some(b't') => "deleted email",
         Some(b'u') => "place of a deleted email in the order of arrival",
         Some(b'o') => "oldest email of an inbox",
+        Some(b'l') => "newest email of an inbox",
         Some(b'z') => "removed inbox",
         Some(b'y') => "segment of a removed inbox",
         Some(b'g') => "live bytes of a segment",
