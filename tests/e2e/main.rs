@@ -29,5 +29,6 @@ mod spam;
 mod stalls;
 mod stored;
 mod stream;
+mod test_emails;
 mod walk;
 mod webhooks;
