@@ -26,6 +26,7 @@ const DISK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The settings of the HTTP side.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct ApiSettings {
     /// What `GET /api/server-info` says.
     pub info: ServerInfo,

@@ -81,6 +81,7 @@ impl FromStr for ChoicePolicy {
 
 /// The rules for new inboxes, for what their content looks like, and for how long it stays.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct InboxPolicy {
     /// Which profile of the wire is spoken.
     pub profile: WireProfile,
