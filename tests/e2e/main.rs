@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
 mod authentication;
+mod chaos;
 mod chaos_api;
 mod creation;
 mod dialogues;

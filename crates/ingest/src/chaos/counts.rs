@@ -9,7 +9,7 @@ use restante_model::Timestamp;
 #[derive(Debug)]
 pub(super) struct Counts<K> {
     max: usize,
-    counts: HashMap<K, Count>,
+    by_key: HashMap<K, Count>,
     /// How often anything came.
     came: u64,
 }
@@ -27,14 +27,14 @@ impl<K: Eq + Hash> Counts<K> {
     pub(super) fn of_at_most(max: usize) -> Self {
         Self {
             max,
-            counts: HashMap::new(),
+            by_key: HashMap::new(),
             came: 0,
         }
     }
 
     /// How often the key has come, with this time: 1 is the first. `until` is the end of a count that begins.
     pub(super) fn next(&mut self, key: K, until: Timestamp, now: Timestamp) -> u64 {
-        if self.counts.len() >= self.max && !self.counts.contains_key(&key) {
+        if self.by_key.len() >= self.max && !self.by_key.contains_key(&key) {
             self.forget(now);
         }
         self.came += 1;
@@ -43,7 +43,7 @@ impl<K: Eq + Hash> Counts<K> {
             until,
             last: 0,
         };
-        let count = self.counts.entry(key).or_insert(new);
+        let count = self.by_key.entry(key).or_insert(new);
         if count.until <= now {
             *count = new;
         }
@@ -54,13 +54,13 @@ impl<K: Eq + Hash> Counts<K> {
 
     /// Makes room: counts that are over go, and if that is not enough the half that came longest ago.
     fn forget(&mut self, now: Timestamp) {
-        self.counts.retain(|_, count| count.until > now);
+        self.by_key.retain(|_, count| count.until > now);
         let keep = self.max / 2;
-        if self.counts.len() > keep {
-            let mut lasts: Vec<_> = self.counts.values().map(|count| count.last).collect();
+        if self.by_key.len() > keep {
+            let mut lasts: Vec<_> = self.by_key.values().map(|count| count.last).collect();
             let forgotten = lasts.len() - keep;
             let (_, &mut last_forgotten, _) = lasts.select_nth_unstable(forgotten - 1);
-            self.counts.retain(|_, count| count.last > last_forgotten);
+            self.by_key.retain(|_, count| count.last > last_forgotten);
         }
     }
 }
@@ -68,7 +68,7 @@ impl<K: Eq + Hash> Counts<K> {
 #[cfg(test)]
 impl<K> Counts<K> {
     pub(super) fn len(&self) -> usize {
-        self.counts.len()
+        self.by_key.len()
     }
 }
 

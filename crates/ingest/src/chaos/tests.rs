@@ -102,8 +102,8 @@ fn without_a_seed_two_inboxes_do_not_meet_the_same() {
 fn a_window_begins_with_its_first_attempt_and_then_anew() {
     let (chaos, inbox, config) = (chaos(None), inbox("one@restante.test"), greylisting(1000));
     let passes = |ms| chaos.judge(&inbox, &config, &sender(), at(ms)).outcome == Outcome::Stored;
-    let passed = [0, 999, 999, 1000, 1500, 1999, 2000].map(passes);
-    assert_eq!(passed, [false, true, true, false, true, true, false]);
+    let outcomes = [0, 999, 999, 1000, 1500, 1999, 2000].map(passes);
+    assert_eq!(outcomes, [false, true, true, false, true, true, false]);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn hung_up(chaos: &ChaosConfig, throw: &Throw) -> Option<(Fault, Outcome)> {
 fn greylisted(chaos: &ChaosConfig, attempt: impl FnOnce(&Greylist) -> u64) -> Option<(Fault, Outcome)> {
     let greylist = chaos.greylist.filter(|greylist| greylist.enabled)?;
     (attempt(&greylist) < u64::from(greylist.max_attempts))
-        .then(|| (Fault::Greylist, Outcome::Refused(reply::GREYLISTED)))
+        .then_some((Fault::Greylist, Outcome::Refused(reply::GREYLISTED)))
 }
 
 fn refused(chaos: &ChaosConfig, throw: &Throw) -> Option<(Fault, Outcome)> {

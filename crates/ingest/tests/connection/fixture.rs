@@ -10,7 +10,7 @@ use restante_inbox::{
     Budget, ChoicePolicy, Content, CreateRequest, InboxPolicy, Inboxes, ListRequest, Parts, SealKeys, Source,
 };
 use restante_ingest::{Ingest, IngestLimits, IngestParts, connection};
-use restante_model::{Clock as _, Domain, Timestamp};
+use restante_model::{Domain, Timestamp};
 use restante_monitor::Monitor;
 use restante_smtp::SessionConfig;
 use restante_storage::{Bus, Embedded, EmbeddedConfig, Retention, Stamp};
@@ -38,6 +38,8 @@ pub(crate) struct Fixture {
     pub(crate) stop: CancellationToken,
     /// Whether a connection ended with a reset.
     pub(crate) was_reset: Arc<AtomicBool>,
+    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) monitor: Arc<Monitor>,
     _data: TempDir,
 }
 
@@ -89,14 +91,14 @@ impl Fixture {
         };
         let mut parts = IngestParts {
             inboxes: inboxes.clone(),
-            clock,
+            clock: clock.clone(),
             session,
             limits: IngestLimits::default(),
             tls: None,
             authenticator: None,
             spam: None,
             chaos: None,
-            monitor,
+            monitor: Arc::clone(&monitor),
             proxy_networks: Vec::new(),
         };
         change(&mut parts);
@@ -105,6 +107,8 @@ impl Fixture {
             inboxes,
             stop: CancellationToken::new(),
             was_reset: Arc::default(),
+            clock,
+            monitor,
             _data: data,
         }
     }
@@ -218,6 +222,13 @@ impl Client {
         }
     }
 
+    /// The next line; empty when the server has closed.
+    pub(crate) async fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).await.unwrap();
+        line
+    }
+
     /// Sends a command line and reads the reply, which must begin so.
     pub(crate) async fn say(&mut self, command: &str, expected: &str) {
         self.send(format!("{command}\r\n").as_bytes()).await.unwrap();
@@ -233,11 +244,23 @@ impl Client {
 
     /// A whole message for bob, and the last line of what is said to it.
     pub(crate) async fn deliver(&mut self) -> String {
-        self.say("MAIL FROM:<a@sender.test>", "250 ").await;
-        self.say("RCPT TO:<bob@restante.test>", "250 ").await;
+        self.deliver_to("a@sender.test", &["bob"]).await
+    }
+
+    /// The same from this reverse-path, to these inboxes.
+    pub(crate) async fn deliver_to(&mut self, reverse_path: &str, inboxes: &[&str]) -> String {
+        self.offer(reverse_path, inboxes).await;
+        self.reply().await
+    }
+
+    /// The same up to the end of the message: the reply waits to be read, if there is one.
+    pub(crate) async fn offer(&mut self, reverse_path: &str, inboxes: &[&str]) {
+        self.say(&format!("MAIL FROM:<{reverse_path}>"), "250 ").await;
+        for inbox in inboxes {
+            self.say(&format!("RCPT TO:<{inbox}@restante.test>"), "250 ").await;
+        }
         self.say("DATA", "354 ").await;
         self.send(b"a message\r\n.\r\n").await.unwrap();
-        self.reply().await
     }
 
     /// Everything up to DATA.

@@ -6,6 +6,7 @@ mod analysing;
 mod announcing;
 mod authenticating;
 mod buffers;
+mod chaos;
 mod crowd;
 mod deadlines;
 mod encryption;
