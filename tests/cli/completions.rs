@@ -19,7 +19,7 @@ fn every_shell_gets_completions_that_name_the_commands() {
             printed.status.success() && printed.stderr.is_empty(),
             "{shell}: {script}"
         );
-        for word in ["inbox", "redeliver", "api-key-file"] {
+        for word in ["inbox", "redeliver", "blackhole", "api-key-file"] {
             assert!(script.contains(word), "{shell} does not know {word}");
         }
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what panics here fails its test")]
 
 mod attachments;
+mod chaos;
 mod completions;
 mod configuration;
 mod desk;
@@ -19,6 +20,7 @@ mod send;
 mod server;
 mod shapes;
 mod terminal;
+mod terms;
 mod tls;
 mod wait;
 mod walk;

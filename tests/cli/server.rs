@@ -54,8 +54,6 @@ impl Server {
             http: running.http,
             https: running.https,
             authority: running.authority.clone(),
-            chaos: settings.chaos,
-            test_emails: settings.http.test_emails,
             smtp: running.smtp.expect("SMTP is on in these tests"),
             key_file: data.path().join(".api-key"),
             discovery: told(&settings, api_key, &running),
@@ -114,6 +112,8 @@ fn told(settings: &Settings, api_key: ApiKeyOrigin, running: &RunningServer) -> 
         http: running.http,
         https: running.https,
         authority: running.authority.clone(),
+        chaos: settings.chaos,
+        test_emails: settings.http.test_emails,
     };
     discovery::describe(&running, std::process::id())
 }

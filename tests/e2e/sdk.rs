@@ -8,15 +8,18 @@ use tokio::runtime::Runtime;
 use crate::harness::{API_KEY, TestServer};
 
 mod blocking;
+mod chaos;
 mod emails;
 mod examples;
 mod inboxes;
+mod made_emails;
 mod meddler;
 mod sealed;
 mod stream;
 mod stream_anew;
 mod stream_cut;
 mod stream_end;
+mod terms;
 mod transport;
 mod waiting;
 mod webhooks;

@@ -3,6 +3,7 @@
 pub(crate) mod chaos;
 pub(crate) mod clean;
 pub(crate) mod email;
+pub(crate) mod metrics;
 pub(crate) mod question;
 pub(crate) mod spinner;
 pub(crate) mod style;

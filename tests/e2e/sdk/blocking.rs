@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use restante_client::blocking::{Client, Inbox, Webhooks};
+use restante_client::chaos::Chaos;
 use restante_client::webhooks::{DeliveryWord, EventType};
 use restante_client::{
-    DeliveryId, EmailMatcher, Error, Existing, ExportedInbox, IfKnown, NewInbox, NewWebhook, Strategy, WebhookId,
-    WebhookUpdate,
+    DeliveryId, EmailMatcher, Error, Existing, ExportedInbox, IfKnown, NewInbox, NewWebhook, Strategy, TestEmail,
+    WebhookId, WebhookUpdate,
 };
 use restante_testkit::receiver::Receiver;
 use tokio::time::Instant;
@@ -96,6 +97,42 @@ fn an_export_goes_from_one_client_to_another() {
     assert_eq!(imported.emails().unwrap()[0].subject(), "Sealed");
     let again = other.import_inbox(export(), IfKnown::Refuse);
     assert!(matches!(again, Err(Error::InboxAlreadyExists { .. })));
+}
+
+#[test]
+fn faults_and_made_emails() {
+    let server = TestServer::start(&[("CHAOS_ENABLED", "true"), ("SDK_DEVELOPMENT", "true")]);
+    let client = client(&server);
+    let inbox = client.create_inbox(NewInbox::new().address(BOB).ephemeral()).unwrap();
+    assert_eq!(
+        (inbox.is_persistent(), inbox.spam_analysis()),
+        (Some(false), Some(false))
+    );
+    let set = inbox.set_chaos(&Chaos::new().blackhole()).unwrap();
+    assert_eq!(inbox.chaos().unwrap(), set);
+    inbox.clear_chaos().unwrap();
+    assert!(!inbox.chaos().unwrap().enabled);
+    let id = client.send_test_email(TestEmail::to(BOB).subject("Made")).unwrap();
+    let email = inbox.email(id).unwrap();
+    assert_eq!((email.subject(), email.is_spam()), ("Made", None));
+}
+
+#[test]
+fn the_server_says_what_it_counts() {
+    let server = TestServer::start(&[]);
+    let client = client(&server);
+    let inbox = inbox(&client, BOB);
+    server.send(BOB, "Hello", "x");
+    let work = client.metrics().unwrap();
+    assert_eq!(
+        (work.inboxes.created, work.inboxes.active, work.emails.received),
+        (1, 1, 1)
+    );
+    let storage = client.storage_metrics().unwrap();
+    assert_eq!((storage.stored_emails, storage.evicted_emails), (1, 0));
+    assert!(storage.used_bytes > 0 && storage.available_bytes > 0);
+    inbox.delete().unwrap();
+    assert_eq!(client.metrics().unwrap().inboxes.active, 0);
 }
 
 #[test]

@@ -7,6 +7,8 @@ use clap::Subcommand;
 pub(crate) enum ServerCommand {
     /// Show the server's limits and domains, and how it was found
     Info,
+    /// Show what the server counts of its work since it was started, and how much room mail has
+    Metrics,
     /// Exit code 0 when the server can take and store mail, 1 when not
     Health,
 }

@@ -5,6 +5,7 @@ use restante_client::{Error, ServerInfo};
 use crate::args::server::ServerCommand;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output;
 use crate::output::table::Table;
 use crate::output::{style, time};
 
@@ -15,6 +16,7 @@ const UNAVAILABLE: u16 = 503;
 pub(crate) async fn run(context: &Context, command: ServerCommand) -> Result<(), Failure> {
     match command {
         ServerCommand::Info => info(context).await,
+        ServerCommand::Metrics => metrics(context).await,
         ServerCommand::Health => health(context).await,
     }
 }
@@ -28,6 +30,17 @@ async fn info(context: &Context) -> Result<(), Failure> {
     add_connection(&mut table, context);
     add_limits(&mut table, &info);
     Ok(context.output.table(&table)?)
+}
+
+/// Both answers of the interface; for machines under the names of what they are about.
+async fn metrics(context: &Context) -> Result<(), Failure> {
+    let work = context.client.metrics().await?;
+    let storage = context.client.storage_metrics().await?;
+    if context.output.json {
+        let both = serde_json::json!({ "metrics": work, "storage": storage });
+        return Ok(context.output.json(&both)?);
+    }
+    Ok(context.output.table(&output::metrics::table(&work, &storage))?)
 }
 
 /// Where the server is, and who says so.
@@ -60,8 +73,10 @@ fn add_limits(table: &mut Table, info: &ServerInfo) {
             "switched off"
         },
     );
+    // An older server says nothing of these.
     if !info.persistence_policy.is_empty() {
         table.fact("Persistence", persistence(&info.persistence_policy));
+        table.fact("Deletion of all", switched(info.allow_clear_all_inboxes));
     }
     table.fact("Chaos", switched(info.chaos_enabled));
     table.fact("Spam filter", switched(info.spam_analysis_enabled));

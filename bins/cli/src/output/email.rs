@@ -111,12 +111,13 @@ fn time_of_day(moment: Timestamp) -> String {
 }
 
 /// A number of bytes in a unit that people read.
-fn size(bytes: usize) -> String {
+pub(super) fn size(bytes: usize) -> String {
     let tenths = |unit: usize| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {
         0..1000 => format!("{bytes} B"),
         1000..1_000_000 => format!("{} KB", tenths(1000)),
-        _ => format!("{} MB", tenths(1_000_000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
     }
 }
 
@@ -259,6 +260,7 @@ pub(crate) mod tests {
             (1000, "1.0 KB"),
             (1999, "1.9 KB"),
             (25_000_000, "25.0 MB"),
+            (7_250_000_000, "7.2 GB"),
         ] {
             assert_eq!(size(bytes), shown);
         }
