@@ -241,7 +241,8 @@ fn settings_of_features_that_are_not_built_hold_their_defaults() {
     let not_built = table::settings().filter(|setting| !setting.is_built);
     let mut not_built: Vec<_> = not_built.map(table::Setting::variable).collect();
     let mut names = given.map(|(name, _)| name.to_owned());
-    (not_built.sort(), names.sort());
+    not_built.sort();
+    names.sort();
     assert_eq!(not_built, names);
     for (name, value) in given {
         assert_eq!(

@@ -143,6 +143,7 @@ pub struct Throttle {
 
 /// What inboxes may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct InboxSettings {
     /// Plain, encrypted, or the client's choice.
     pub encryption: ChoicePolicy,
