@@ -7,6 +7,7 @@
 mod authentication;
 mod chaos;
 mod chaos_api;
+mod console;
 mod creation;
 mod dialogues;
 mod dice;
@@ -19,6 +20,7 @@ mod idempotency;
 mod inboxes;
 mod key;
 mod limits;
+mod metrics;
 mod peer;
 mod persistence;
 mod profile;

@@ -27,12 +27,18 @@ impl Ingest {
             Some(Box::pin(self.analyse(filter, raw, facts, &to, id)).await)
         };
         let (analysis, ()) = tokio::join!(analysis, self.authenticate(raw, facts, recipients));
-        for recipient in recipients {
+        for recipient in recipients.iter_mut() {
             recipient.spam = match &analysis {
                 _ if self.spam.is_none() => SpamAnalysis::skipped(SERVER_OFF),
                 Some(analysis) if recipient.inbox.spam_analysis => analysis.clone(),
                 Some(_) | None => SpamAnalysis::skipped(INBOX_OFF),
             };
+        }
+        if analysis.is_none()
+            && let Some(skipped) = recipients.first()
+        {
+            // Once a message, as an analysis is.
+            self.monitor.note(Happening::SpamAnalysed(&skipped.spam));
         }
     }
 
