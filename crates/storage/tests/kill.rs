@@ -3,8 +3,11 @@
 //! This program runs itself again as a child that writes to a store and prints what was acknowledged, kills it,
 //! opens the store and compares; round after round on the same store. It does so twice: once with mail that mostly
 //! stays, and once with mail that mostly goes and tiny segments, so that the kills meet compaction.
-//! Meanwhile webhooks come, change and go, and one hears of everything: each of its events is waiting, queued or told.
+//! Meanwhile webhooks come, change and go, and one hears of everything, also of mail that is thrown away: each of its
+//! events is waiting, queued or told. What is done to the mail of an inbox changes all the time.
 
+#[path = "kill/chaos.rs"]
+mod chaos;
 #[path = "kill/webhooks.rs"]
 mod webhooks;
 
@@ -127,6 +130,8 @@ async fn write_until_killed(dir: &Path, load: Load, round: u64) {
     if load == Load::Churn {
         writers.spawn(create_and_end(Arc::clone(&store)));
     }
+    writers.spawn(chaos::change(Arc::clone(&store), round));
+    writers.spawn(webhooks::throw_away(Arc::clone(&store), round));
     writers.spawn(webhooks::change(Arc::clone(&store), round));
     writers.spawn(webhooks::deliver(Arc::clone(&store), round));
     while writers.join_next().await.is_some() {}
@@ -210,8 +215,8 @@ async fn create(store: &Embedded, local: &str) -> Inbox {
         address,
         mode: InboxMode::Plain,
         email_auth: false,
-        spam_analysis: false,
-        persistent: false,
+        spam_analysis: true,
+        persistent: true,
         chaos: None,
         created_at: NOW,
         expires_at: Timestamp::MAX,
@@ -254,6 +259,7 @@ struct Told {
     ended: HashSet<String>,
     /// Of webhooks.
     heard: Heard,
+    chaos: chaos::Told,
 }
 
 impl Told {
@@ -275,7 +281,7 @@ impl Told {
             ["ended", inbox] => {
                 self.ended.insert((*inbox).to_owned());
             }
-            words if self.heard.hear(words) => {}
+            words if self.heard.hear(words) || self.chaos.hear(words) => {}
             _ => panic!("the child said {line:?}"),
         }
     }
@@ -293,7 +299,6 @@ async fn kill_and_compare(program: &str, load: Load) {
         assert!(started.elapsed() < OPENING, "opening took {:?}", started.elapsed());
         assert!(!store.recovery().rebuilt, "the index is believed under the same boot");
         compare(&store, round, &told).await;
-        told.heard.compare(&store, &told.stored).await;
         println!(
             "{load:?}, round {round}: {} stored, {} deleted, {:?}",
             told.stored.len(),
@@ -306,10 +311,10 @@ async fn kill_and_compare(program: &str, load: Load) {
         let store = Embedded::open(&config(dir.path(), load)).expect("the store opens without its index");
         assert!(store.recovery().rebuilt);
         compare(&store, round, &told).await;
-        told.heard.compare(&store, &told.stored).await;
     }
     assert!(!told.stored.is_empty() && !told.deleted.is_empty());
     told.heard.check_that_much_happened();
+    told.chaos.check_that_much_happened();
     assert_eq!(
         load == Load::Churn,
         is_compacted(&dir.path().join("store/segments")),
@@ -353,6 +358,8 @@ fn run_child(program: &str, dir: &Path, load: Load, round: u64, lines: u64, told
 }
 
 async fn compare(store: &Embedded, rounds: u64, told: &Told) {
+    told.heard.compare(store, &told.stored).await;
+    told.chaos.compare(store).await;
     let mut present = HashMap::new();
     for number in 0..(rounds + 1) * WRITERS * 2 {
         let local = format!("{}{}", if number % 2 == 0 { 'a' } else { 'b' }, number / 2);

@@ -38,7 +38,7 @@ pub(crate) const RULES: SettleRules = SettleRules {
 };
 
 /// An arrival, for a webhook.
-pub(super) fn delivery(webhook: WebhookId, event: &StoredEvent) -> NewDelivery {
+pub(crate) fn delivery(webhook: WebhookId, event: &StoredEvent) -> NewDelivery {
     NewDelivery {
         webhook,
         event: event.sequence,

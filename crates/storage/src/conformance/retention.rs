@@ -22,6 +22,7 @@ pub async fn run(open: &impl AsyncFn() -> Arc<dyn Store>) {
     the_oldest_of_all_inboxes_goes_for_bytes(&*open().await).await;
     mail_that_fits_alone_stays_alone(&*open().await).await;
     only_live_inboxes_count(&*open().await).await;
+    the_newest_email_is_told(&*open().await).await;
     age_is_exact(&*open().await).await;
     evicting_goes_in_chunks(&*open().await).await;
     a_lowered_limit_holds_for_every_inbox(&*open().await).await;
@@ -106,7 +107,9 @@ async fn the_newest_stay_in_a_full_inbox(store: &dyn Store) {
     let deleted = store.delete_email(full.key, gone, RemovalReason::Manual, START).await;
     assert_eq!(deleted, Ok(false));
     assert_holds(store, &other, &[kept]).await;
-    assert_eq!(store.usage().await.unwrap().emails, 4);
+    let usage = store.usage().await.unwrap();
+    assert_eq!((usage.emails, usage.evicted), (4, 3));
+    assert_eq!(store.newest_email().await.unwrap(), Some(after_ms(7)));
     assert_eq!(store.last_sequence().await.unwrap(), 7);
     assert_eq!(store.evict(&at_most(3), 100, START).await.unwrap(), NOTHING);
 }
@@ -123,6 +126,11 @@ async fn a_call_alone_can_fill_an_inbox(store: &dyn Store) {
     let told: Vec<_> = arrivals.iter().map(|arrival| arrival.sequence).collect();
     assert_eq!(told, (2..=602).collect::<Vec<_>>(), "all were accepted");
     assert_holds(store, &full, &sent[597..]).await;
+    assert_eq!(
+        store.usage().await.unwrap().evicted,
+        598,
+        "what goes as it comes was evicted too"
+    );
     assert_holds(store, &other, &[beside_id]).await;
 }
 
@@ -262,6 +270,41 @@ async fn only_live_inboxes_count(store: &dyn Store) {
     );
 }
 
+/// Whatever goes, and whatever the clock said: the last that was committed in its inbox counts.
+async fn the_newest_email_is_told(store: &dyn Store) {
+    let told = async || {
+        store
+            .newest_email()
+            .await
+            .unwrap()
+            .map(|at| at.unix_ms() - START.unix_ms())
+    };
+    assert_eq!(told().await, None);
+    let inboxes = [create(store, "one").await, create(store, "two").await];
+    let mut sent = Vec::new();
+    for (inbox, ms, newest) in [
+        (0, 5_000, 5_000),
+        (1, 9_999, 9_999),
+        (0, 9_998, 9_999),
+        (1, 20_000, 20_000),
+        (1, 10, 9_998),
+        (0, 60_000, 60_000),
+    ] {
+        sent.push(accept(store, arrived(&inboxes[inbox], ms), &Retention::UNLIMITED).await);
+        assert_eq!(told().await, Some(newest));
+    }
+    for (inbox, email, newest) in [(0, 5, 9_998), (1, 4, 20_000), (1, 1, 20_000), (1, 3, 9_998)] {
+        let deleted = store.delete_email(inboxes[inbox].key, sent[email], RemovalReason::Manual, START);
+        assert_eq!(deleted.await, Ok(true));
+        assert_eq!(told().await, Some(newest));
+    }
+    assert_eq!(store.evict(&at_most(1), 100, START).await.unwrap().emails, 1);
+    assert_eq!(told().await, Some(9_998));
+    let ends = [inboxes[0].key];
+    store.retire(&ends, RemovalReason::Manual, START).await.unwrap();
+    assert_eq!(told().await, None);
+}
+
 async fn age_is_exact(store: &dyn Store) {
     let limits = Retention {
         max_age: Some(Duration::from_mins(1)),
@@ -283,7 +326,10 @@ async fn age_is_exact(store: &dyn Store) {
         let done = store.evict(&limits, 100, after_ms(now)).await.unwrap();
         assert_eq!((done.emails, done.more), (evicted, false), "at {now}");
         assert_eq!(store.oldest_email().await.unwrap(), oldest.map(after_ms));
+        let newest = oldest.map(|_| after_ms(101));
+        assert_eq!(store.newest_email().await.unwrap(), newest);
     }
+    assert_eq!(store.usage().await.unwrap().evicted, 4);
     let next = deposit(store, &inboxes[0], "next").await;
     assert_holds(store, &inboxes[0], &[next]).await;
     assert_eq!(

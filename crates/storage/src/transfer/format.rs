@@ -193,10 +193,14 @@ impl<W: Write> Writer<W> {
     }
 
     pub(super) fn put(&mut self, entry: &Entry) -> io::Result<()> {
-        let content = postcard::to_stdvec(entry).expect("entries are plain data, which postcard always encodes");
+        self.put_content(&postcard::to_stdvec(entry).expect("entries are plain data, which postcard always encodes"))
+    }
+
+    /// An entry that is encoded.
+    pub(super) fn put_content(&mut self, content: &[u8]) -> io::Result<()> {
         let length = u32::try_from(content.len()).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-        self.out.write_all(&frame(self.entries, length, &content))?;
-        self.out.write_all(&content)?;
+        self.out.write_all(&frame(self.entries, length, content))?;
+        self.out.write_all(content)?;
         self.entries += 1;
         Ok(())
     }

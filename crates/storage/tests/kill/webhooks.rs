@@ -8,11 +8,11 @@ use bytes::Bytes;
 use restante_model::{EmailId, EventId, EventType, Timestamp, WebhookId};
 use restante_storage::queue_item::{DeliveryItemState, EventItemKind};
 use restante_storage::{
-    AttemptVerdict, Claim, Embedded, Happening, NewDelivery, NewWebhook, QueueItem, SettleRules, Settlement, Topics,
-    WebhookScope, WebhookStore, WebhookUpdate,
+    AttemptVerdict, Claim, Embedded, Happening, NewDelivery, NewWebhook, QueueItem, SettleRules, Settlement, Store,
+    ThrownAway, Topics, WebhookScope, WebhookStore, WebhookUpdate,
 };
 
-use super::{NOW, Numbers, say};
+use super::{NOW, Numbers, create, say};
 
 /// The webhook that hears of all mail.
 const LISTENER: WebhookId = WebhookId::from_bytes([1; 16]);
@@ -81,6 +81,26 @@ pub(super) async fn change(store: Arc<Embedded>, round: u64) {
             say(&format!("unhooked {id}"));
         }
         store.reap_webhooks(50, NOW).await.expect("the store reaps");
+    }
+}
+
+/// Mail that is thrown away, and of which webhooks are told.
+pub(super) async fn throw_away(store: Arc<Embedded>, round: u64) {
+    let inbox = create(&store, &format!("hole{round}")).await;
+    let mut numbers = Numbers(round + 9_000);
+    loop {
+        let arrival = || {
+            let id = EmailId::new(NOW);
+            let event = data(id);
+            let inbox = inbox.key;
+            ThrownAway { inbox, id, event }
+        };
+        let arrivals: Vec<_> = (0..=numbers.below(3)).map(|_| arrival()).collect();
+        store.tell(arrivals.clone(), NOW).await.expect("the store is told");
+        for arrival in arrivals {
+            say(&format!("thrown {}", arrival.id));
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
@@ -162,6 +182,8 @@ pub(super) struct Heard {
     /// Events whose outcome may be settled, and whose is.
     telling: HashSet<String>,
     told: HashSet<String>,
+    /// Emails that were thrown away.
+    thrown: HashSet<String>,
 }
 
 impl Heard {
@@ -179,17 +201,18 @@ impl Heard {
             ["unhooking", id] => drop(self.unhooking.insert((*id).to_owned())),
             ["unhooked", id] => drop(self.unhooked.insert((*id).to_owned())),
             ["telling", event] => drop(self.telling.insert((*event).to_owned())),
+            ["thrown", email] => drop(self.thrown.insert((*email).to_owned())),
             ["told", event] => drop(self.told.insert((*event).to_owned())),
             _ => return false,
         }
         true
     }
 
-    /// Compares with what the store holds; `stored` are the acknowledged emails.
+    /// Compares with what the store holds; `stored` are the acknowledged emails that were not thrown away.
     pub(super) async fn compare(&self, store: &Embedded, stored: &HashMap<String, u64>) {
         self.compare_webhooks(store).await;
         let waiting = waiting(store).await;
-        for email in stored.keys() {
+        for email in stored.keys().chain(&self.thrown) {
             let id = email.parse().expect("an id");
             let event = EventId::of(id, EventType::EmailReceived, None).to_string();
             let is_told = self.telling.contains(&event);
@@ -221,7 +244,7 @@ impl Heard {
     }
 
     pub(super) fn check_that_much_happened(&self) {
-        assert!(!self.told.is_empty() && !self.unhooked.is_empty());
+        assert!(!self.told.is_empty() && !self.unhooked.is_empty() && !self.thrown.is_empty());
     }
 }
 
@@ -237,7 +260,7 @@ async fn waiting(store: &Embedded) -> HashSet<String> {
                 QueueItem::Dispatched { through, .. } => dispatched = through,
                 QueueItem::Event(event) if event.sequence > dispatched => {
                     let email = EmailId::from_bytes(event.email);
-                    if let EventItemKind::Arrived(bytes) = event.what {
+                    if let EventItemKind::Arrived(bytes) | EventItemKind::ThrownAway(bytes) = event.what {
                         assert_eq!(bytes, data(email));
                         waiting.insert(EventId::of(email, EventType::EmailReceived, None).to_string());
                     }

@@ -13,7 +13,7 @@ use restante_model::{
     ArrivalEvent, Clock, EmailId, EventType, Inbox, InboxAddress, InboxHash, InboxKey, InboxMode, RemovalReason,
     Timestamp, WebhookId,
 };
-use restante_storage::{Bus, Embedded, EmbeddedConfig, NewEmail, NewInbox, Part, Retention, Stamp, Store};
+use restante_storage::{Bus, Embedded, EmbeddedConfig, NewEmail, NewInbox, Part, Retention, Stamp, Store, ThrownAway};
 use restante_testkit::FakeClock;
 use restante_testkit::receiver::Receiver;
 use restante_webhook::{
@@ -251,10 +251,24 @@ impl Fixture {
     }
 
     pub(crate) async fn deposit(&self, inbox: &Inbox, event: &ArrivalEvent) {
+        self.accept(inbox, event.email, self.sealed(event)).await;
+    }
+
+    fn sealed(&self, event: &ArrivalEvent) -> Vec<u8> {
         let json = serde_json::to_vec(event).unwrap();
         let context = [b"webhook event".as_slice(), event.email.as_bytes()].concat();
-        self.accept(inbox, event.email, self.ground.key.seal(&context, &json))
-            .await;
+        self.ground.key.seal(&context, &json)
+    }
+
+    /// Mail for the inbox that is not stored.
+    pub(crate) async fn throw_away(&self, event: &ArrivalEvent) {
+        let arrival = ThrownAway {
+            inbox: self.inbox.key,
+            id: event.email,
+            event: self.sealed(event).into(),
+        };
+        self.store.tell(vec![arrival], self.clock.now()).await.unwrap();
+        self.bus.announce_work();
     }
 
     /// An email with these bytes as its event.

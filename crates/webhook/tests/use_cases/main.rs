@@ -13,3 +13,4 @@ mod routing;
 mod schedule;
 mod switched_off;
 mod testing;
+mod thrown_away;

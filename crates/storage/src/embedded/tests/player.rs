@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use restante_model::{DeliveryId, EventId, EventType, WebhookId};
 
 use super::*;
+use crate::conformance::traits::chaos;
 use crate::conformance::{START, email, plain_inbox, request};
 use crate::{
-    AcceptError, AttemptVerdict, Claim, NewDelivery, NewWebhook, Retention, SettleRules, Settlement, Topic, Topics,
-    WebhookScope, WebhookStore, WebhookUpdate,
+    AcceptError, AttemptVerdict, Claim, NewDelivery, NewWebhook, Retention, SettleRules, Settlement, ThrownAway, Topic,
+    Topics, WebhookScope, WebhookStore, WebhookUpdate,
 };
 
 /// Something that happens to inboxes, webhooks and their queue. Numbers choose among what there was, modulo how much.
@@ -31,6 +32,12 @@ pub(super) enum Act {
         inboxes: Vec<usize>,
         data: usize,
     },
+    /// Mail that is thrown away.
+    Tell {
+        inboxes: Vec<usize>,
+        data: usize,
+    },
+    SetChaos(usize, u64),
     Delete(usize),
     Retire(usize),
     Reap(usize),
@@ -56,14 +63,19 @@ pub(super) fn act() -> impl Strategy<Value = Act> {
         proptest::option::of(any::<bool>()),
         proptest::option::of(0..500_usize),
     );
-    let accept = (proptest::collection::vec(number.clone(), 1..4), 0..600_usize);
+    let mail = (proptest::collection::vec(number.clone(), 1..4), 0..600_usize);
+    let accept = prop_oneof![
+        3 => mail.clone().prop_map(|(inboxes, data)| Act::Accept { inboxes, data }),
+        1 => mail.prop_map(|(inboxes, data)| Act::Tell { inboxes, data }),
+        1 => (number.clone(), 0..100_u64).prop_map(|(number, to)| Act::SetChaos(number, to)),
+    ];
     prop_oneof![
         2 => prop_oneof![4 => 0..60_000_u64, 1 => Just(6 * 3_600_000)].prop_map(Act::Advance),
         1 => Just(Act::CreateInbox),
         3 => create.prop_map(|(of, removals, config)| Act::CreateWebhook { of, removals, config }),
         2 => update.prop_map(|(number, enabled, config)| Act::Update { number, enabled, config }),
         1 => number.clone().prop_map(Act::Remove),
-        8 => accept.prop_map(|(inboxes, data)| Act::Accept { inboxes, data }),
+        8 => accept,
         4 => number.clone().prop_map(Act::Delete),
         1 => number.clone().prop_map(Act::Retire),
         1 => (1..4_usize).prop_map(Act::Reap),
@@ -135,6 +147,21 @@ impl Player {
                 }
             }
             Act::Accept { inboxes, data } => self.accept(store, inboxes, *data).await,
+            Act::Tell { inboxes, data } => {
+                let chosen = inboxes.iter().filter_map(|number| pick(&self.inboxes, *number));
+                let arrivals = chosen.map(|inbox| ThrownAway {
+                    inbox: inbox.key,
+                    id: EmailId::new(START),
+                    event: content(*data),
+                });
+                store.tell(arrivals.collect(), now).await.unwrap();
+            }
+            Act::SetChaos(number, to) => {
+                if let Some(inbox) = pick(&self.inboxes, *number) {
+                    let given = (to % 3 > 0).then(|| chaos(*to));
+                    store.set_chaos(inbox.key, given, now).await.unwrap();
+                }
+            }
             Act::Delete(number) => {
                 if let Some((inbox, id)) = pick(&self.emails, *number) {
                     let deleted = store.delete_email(*inbox, *id, RemovalReason::Manual, now).await;

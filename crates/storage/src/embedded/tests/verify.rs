@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::Retention;
+use crate::conformance::queue::delivery;
+use crate::conformance::thrown_away::thrown_away;
+use crate::conformance::traits::chaos;
+use crate::conformance::webhooks::subscribe;
 use crate::conformance::{START, create, email, plain_inbox, request};
 use crate::embedded::index::Index;
 use crate::embedded::log::{segment_numbers, segment_path};
@@ -15,23 +18,33 @@ use crate::embedded::marker;
 use crate::embedded::rows::key;
 use crate::embedded::shared::segments_dir;
 use crate::embedded::view::View;
+use crate::{Retention, WebhookScope, WebhookStore};
+use restante_model::WebhookId;
 
 /// What was stored: the raw message of each email by its inbox.
 type Mails = BTreeMap<(InboxKey, EmailId), String>;
 
-/// A store of several segments with every kind of record but those of retired inboxes, closed.
+/// A store of several segments with mail, changes of it and of its inboxes, and events, closed.
 async fn filled(config: &EmbeddedConfig) -> Mails {
     let store = Embedded::open(config).unwrap();
     let mut mails = Mails::new();
+    let listener = subscribe(&store, WebhookScope::Global).await;
     for name in ["one", "two"] {
-        let inbox = create(&store, name).await;
+        let mut inbox = plain_inbox(name, 3_600_000);
+        inbox.spam_analysis = true;
+        inbox.chaos = Some(chaos(7));
+        store.create_inbox(request(&inbox), START).await.unwrap();
+        throw_away(&store, &inbox, listener).await;
         for n in 0..12 {
+            let given = (n % 4 > 0).then(|| chaos(n.try_into().unwrap()));
+            assert!(store.set_chaos(inbox.key, given, START).await.unwrap());
             let raw = format!("{name} {n} {}", "text ".repeat(50 * n));
             let mut new = email(&inbox, "");
             new.parts = vec![
                 (Part::Metadata, Bytes::from_static(b"metadata")),
                 (Part::Raw, Bytes::from(raw.clone())),
             ];
+            new.event = Some(Bytes::from_static(b"event of mail"));
             let id = new.id;
             store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
             mails.insert((inbox.key, id), raw);
@@ -50,6 +63,17 @@ async fn filled(config: &EmbeddedConfig) -> Mails {
     }
     store.close().await;
     mails
+}
+
+/// Tells of mail that was thrown away: once it is queued, and once it waits.
+async fn throw_away(store: &Embedded, inbox: &Inbox, listener: WebhookId) {
+    let thrown = thrown_away(inbox, &"much mail ".repeat(30));
+    store.tell(vec![thrown], START).await.unwrap();
+    let event = store.events(10_000).await.unwrap().pop().unwrap();
+    let queued = delivery(listener, &event);
+    store.dispatch(event.sequence, vec![queued], START).await.unwrap();
+    let thrown = thrown_away(inbox, "mail that waits");
+    store.tell(vec![thrown], START).await.unwrap();
 }
 
 fn small_segments(dir: &Path) -> EmbeddedConfig {
@@ -113,7 +137,8 @@ async fn a_store_that_was_not_closed_is_whole_too() {
     let store = Embedded::open(&config).unwrap();
     let inbox = create(&store, "three").await;
     for n in 0..5 {
-        let new = email(&inbox, &n.to_string());
+        let mut new = email(&inbox, &n.to_string());
+        new.event = Some(Bytes::from_static(b"event of mail"));
         store.accept(vec![new], &Retention::UNLIMITED, START).await.unwrap();
     }
     let short = plain_inbox("short", 1);
@@ -405,7 +430,28 @@ fn read_all(config: &EmbeddedConfig, mails: &Mails) -> Read {
             Ok(None) | Err(_) => lost += 1,
         }
     }
+    lost += runtime.block_on(lost_beside_mail(&store));
     Read::Opened { lost }
+}
+
+/// What cannot be read of inboxes and events, or is not there.
+async fn lost_beside_mail(store: &Embedded) -> usize {
+    let mut lost = 0;
+    for name in ["one", "two"] {
+        match store.inbox(&plain_inbox(name, 0).address, START).await {
+            Ok(Some(inbox)) => assert_eq!((inbox.spam_analysis, &inbox.chaos), (true, &Some(chaos(11)))),
+            Ok(None) | Err(_) => lost += 1,
+        }
+    }
+    for sequence in 0..100 {
+        match store.event_data(sequence).await {
+            Ok(Some(data)) => assert!(data.starts_with(b"event of m"), "a wrong event"),
+            // Of a removal, or of what is not kept.
+            Ok(None) => {}
+            Err(_) => lost += 1,
+        }
+    }
+    lost
 }
 
 /// Verifies a copy in which one byte is wrong, then opens it.
