@@ -1,8 +1,10 @@
 //! Faults that inboxes ask for, as clients meet them on the wire (additions, "Chaos").
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use restante_model::SystemClock;
 use restante_testkit::receiver::Receiver;
 use serde_json::{Value, json};
 
@@ -96,6 +98,16 @@ fn faults_that_come_with_the_creation_are_met_and_so_is_their_end() {
 }
 
 #[test]
+fn mail_that_a_test_makes_over_http_meets_no_fault() {
+    let server = start(&[("SDK_DEVELOPMENT", "true")]);
+    server.create_plain(BOB);
+    set(&server, BOB, &connection_drop(false));
+    let made = server.request("POST", "/api/test/emails", Some(&json!({ "to": BOB })));
+    let id = made.expect_status(201).json()["emailId"].clone();
+    assert_eq!(json!(server.email_ids(BOB)), json!([id]));
+}
+
+#[test]
 fn a_late_reply_is_late_and_so_is_the_mail() {
     let latency = json!({ "enabled": true, "minDelayMs": 1500, "maxDelayMs": 1500 });
     let server = with_bob(&json!({ "latency": latency }));
@@ -111,6 +123,20 @@ fn a_late_reply_is_late_and_so_is_the_mail() {
     // Whoever looks too late has seen nothing.
     assert!(early.is_empty() || looked >= Duration::from_millis(1500), "{early:?}");
     assert_eq!(server.email_ids(BOB).len(), 1);
+}
+
+#[test]
+fn a_server_that_stops_says_so_to_who_waits_and_stores_nothing() {
+    let latency = json!({ "enabled": true, "minDelayMs": 60_000, "maxDelayMs": 60_000 });
+    let server = with_bob(&json!({ "latency": latency }));
+    let mut peer = Peer::greeted(server.smtp);
+    peer.open_transaction(&[BOB]);
+    assert!(peer.say("DATA").starts_with("354 "));
+    peer.send(b"Subject: hi\r\n\r\nhi\r\n.\r\n").unwrap();
+    let data = server.stop();
+    assert_eq!(peer.rest(), "421 4.3.2 mx.restante.test Server is shutting down\r\n");
+    let server = TestServer::start_in(data, &[("CHAOS_ENABLED", "true")], Arc::new(SystemClock));
+    assert!(server.email_ids(BOB).is_empty());
 }
 
 #[test]

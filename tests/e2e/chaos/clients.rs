@@ -66,8 +66,4 @@ fn a_client_without_patience_gives_up_before_a_late_reply() {
     let error = send(&client).unwrap_err();
     assert!(!error.is_transient() && !error.is_permanent(), "{error}");
     assert!(server.email_ids(BOB).is_empty());
-    // The server stops at the end of this test, and does not wait for the minute.
-    let began = Instant::now();
-    drop(server);
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }

@@ -1,9 +1,6 @@
 //! Connections that end instead of a reply: FIN and RST, in clear and under TLS.
 
 use std::io::{Read as _, Write as _};
-use std::sync::Arc;
-
-use restante_model::SystemClock;
 
 use super::*;
 use crate::harness::tls::{self, TlsSocket};

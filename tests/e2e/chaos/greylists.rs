@@ -1,7 +1,6 @@
 //! Greylists, for clients of any address: a proxy names them.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
 use restante_model::Timestamp;
 use restante_testkit::FakeClock;

@@ -73,7 +73,7 @@ impl Fixture {
 
     /// What is kept of an arrival.
     pub(crate) async fn sealed_event(&self, event: &StoredEvent) -> Vec<u8> {
-        assert_eq!(event.happening, Happening::Arrived);
+        assert!(matches!(event.happening, Happening::Arrived | Happening::ThrownAway));
         self.store.event_data(event.sequence).await.unwrap().unwrap().to_vec()
     }
 

@@ -14,4 +14,5 @@ mod retention;
 mod sealing;
 mod telling;
 mod test_emails;
+mod throwing_away;
 mod watching;

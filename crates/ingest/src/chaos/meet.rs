@@ -99,7 +99,7 @@ impl Ingest {
             let verdict = config.map_or(Verdict::NONE, |config| chaos.judge(inbox, config, &sender, now));
             let late = verdict.delay.map(|_| Fault::Latency);
             for fault in late.into_iter().chain(verdict.struck) {
-                tracing::debug!(%peer, inbox = %inbox.address, ?fault, "a simulated fault");
+                tracing::debug!(%peer, ?fault, "a simulated fault");
                 let inbox = &inbox.address;
                 self.monitor.note(Happening::FaultMet { fault, inbox });
             }

@@ -144,6 +144,7 @@ async fn what_is_thrown_away_is_answered_like_what_is_stored() {
     assert!(told[0] < told[1] && told[1] < told[2], "{told:?}");
     assert_eq!(ids(&fixture, "bob").await, told[2..]);
     assert_eq!(fixture.monitor.counts().met(Fault::Blackhole), 2);
+    assert_eq!(fixture.monitor.counts().emails.received.value(), 1);
     assert_eq!(fixture.monitor.counts().refused(Refusal::Chaos), 0);
 }
 
