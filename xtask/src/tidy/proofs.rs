@@ -14,10 +14,13 @@ const RULES: [&str; 20] = [
     "W6",
 ];
 
+/// What a row is called that shows a promise without a rule.
+const NO_RULE: &str = "–";
+
 /// Each rule has a row, each row names something, and what it names exists.
 ///
-/// In the table a test is `` `path/to/file.rs::name` ``, and anything else in backticks is a line of the probe or of the
-/// load, or the group before its colon.
+/// In the table a test is `` `path/to/file.rs::name` ``, a file of tests its path, and anything else in backticks is a line
+/// of the probe or of the load, or the group before its colon; rows without a rule may name other things too.
 pub(super) fn check(files: &[SourceFile], lines: &[String]) -> Vec<Finding> {
     let Some(document) = files.iter().find(|file| file.path == DOCUMENT) else {
         return vec![format!("{DOCUMENT} is missing")];
@@ -28,11 +31,12 @@ pub(super) fn check(files: &[SourceFile], lines: &[String]) -> Vec<Finding> {
     for (number, line) in prose(document) {
         let mut cells = line.trim_matches('|').split('|').map(str::trim);
         let rule = cells.next().filter(|_| line.starts_with('|')).unwrap_or_default();
-        if !RULES.contains(&rule) {
+        let mut names: Vec<&str> = quoted(line).collect();
+        if rule == NO_RULE {
+            names.retain(|name| name.contains(".rs"));
+        } else if !RULES.contains(&rule) {
             continue;
-        }
-        let names: Vec<&str> = quoted(line).collect();
-        if !names.is_empty() {
+        } else if !names.is_empty() {
             shown.insert(rule);
         }
         let unknown = names.into_iter().filter(|name| !known.has(name));
@@ -61,10 +65,11 @@ impl<'a> Known<'a> {
     }
 
     fn has(&self, name: &str) -> bool {
+        let file = |path: &str| self.files.iter().find(|file| file.path == path);
         let Some((path, test)) = name.split_once("::") else {
-            return self.lines.contains(name);
+            return self.lines.contains(name) || file(name).is_some();
         };
-        let file = self.files.iter().find(|file| file.path == path);
+        let file = file(path);
         let source = file.and_then(|file| file.text.as_deref()).unwrap_or_default();
         source.contains(&format!("fn {test}("))
     }
@@ -102,6 +107,15 @@ mod tests {
         let number = RULES.len() + 1;
         let expected = names.map(|name| format!("docs/TESTING.md:{number}: S1: there is no `{name}`"));
         assert_eq!(found(&row), expected);
+    }
+
+    #[test]
+    fn rows_without_a_rule_name_tests_that_are_there_and_anything_else() {
+        let row = "| – | `tests/a.rs`, `tests/a.rs::it_holds`, `SVC_ANYTHING`; `tests/b.rs`, `tests/a.rs::it_hold` |";
+        let number = RULES.len() + 1;
+        let expected = ["tests/b.rs", "tests/a.rs::it_hold"];
+        let expected = expected.map(|name| format!("docs/TESTING.md:{number}: –: there is no `{name}`"));
+        assert_eq!(found(row), expected);
     }
 
     #[test]
