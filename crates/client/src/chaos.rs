@@ -21,14 +21,16 @@
 #![doc = include_str!("../examples/unreliable.rs")]
 //! ```
 //!
-//! Source: interface additions, "Chaos".
+//! Source: interface additions, "Faults".
 
+mod sections;
 mod wanted;
 
 pub use restante_model::chaos::{
     Blackhole, ChaosConfig, ConnectionDrop, ErrorKind, Greylist, Latency, RandomError, TrackBy,
 };
-pub use wanted::{Chaos, Delays, Drops, Errors, Greylisting};
+pub use sections::{Delays, Drops, Errors, Greylisting};
+pub use wanted::Chaos;
 
 use crate::http::Call;
 use crate::routes::path;

@@ -100,7 +100,7 @@ fn encryption(policy: &str) -> String {
     format!("{policy}: {meaning}")
 }
 
-/// Interface additions, "Persistence".
+/// Source: interface additions, "Persistence".
 fn persistence(policy: &str) -> String {
     let meaning = match policy {
         "always" => "every inbox is persistent",
