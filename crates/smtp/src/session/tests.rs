@@ -410,3 +410,55 @@ fn an_answer_that_does_not_fit_is_a_mistake_of_the_driver() {
     feed(&mut session, b"MAIL FROM:<> SIZE=1\r\n");
     session.resume(Answer::TlsFailed);
 }
+
+/// Feeds everything and grants what is asked for; a complete message is refused.
+fn run(session: &mut Session, mut input: &[u8]) {
+    loop {
+        let answer = match session.feed(&mut input) {
+            None | Some(Action::Close(_)) => return,
+            Some(Action::Flush) => {
+                session.take_output();
+                continue;
+            }
+            Some(Action::Accept(_)) => Answer::Refused(NO_ROOM),
+            Some(_) => Answer::Granted,
+        };
+        session.resume(answer);
+    }
+}
+
+#[test]
+fn what_the_session_refuses_by_itself_is_counted_and_nothing_else_is() {
+    let large = format!("DATA\r\n{}\r\n.\r\n", "x".repeat(2000));
+    let large_header = format!("DATA\r\nA: {}\r\n\r\n.\r\n", "x".repeat(200));
+    let chunk = format!("BDAT 1001 LAST\r\n{}", "x".repeat(1001));
+    let after = format!("BDAT 600\r\n{0}BDAT 600 LAST\r\n{0}", "x".repeat(600));
+    for (commands, too_large, too_many_recipients) in [
+        ("RSET\r\nMAIL FROM:<> SIZE=1001\r\n", 1, 0),
+        ("RSET\r\nMAIL FROM:<> SIZE=1000\r\n", 0, 0),
+        (&large, 1, 0),
+        (&large_header, 1, 0),
+        (&chunk, 1, 0),
+        (&after, 1, 0),
+        ("BDAT 99999999999\r\n", 1, 0),
+        ("RCPT TO:<b@x.test>\r\nRCPT TO:<c@x.test>\r\n", 0, 1),
+        ("DATA\r\n\r\nhi\r\n.\r\n", 0, 0),
+        ("NONSENSE\r\nRCPT TO:nonsense\r\nMAIL FROM:<>\r\n", 0, 0),
+    ] {
+        let mut session = session(SessionConfig {
+            max_message_bytes: 1000,
+            max_header_bytes: 100,
+            max_recipients: 2,
+            ..SessionConfig::default()
+        });
+        open(&mut session);
+        run(&mut session, commands.as_bytes());
+        let expected = OwnRefusals {
+            too_large,
+            too_many_recipients,
+        };
+        let begin = &commands[..commands.len().min(30)];
+        assert_eq!(session.take_refusals(), expected, "{begin}");
+        assert_eq!(session.take_refusals(), OwnRefusals::default(), "told once");
+    }
+}
