@@ -2,11 +2,12 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use restante_model::SystemClock;
 use restante_testkit::receiver::Receiver;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::harness::{API_KEY, EventStream, TestServer};
 use crate::peer::Peer;
