@@ -96,6 +96,20 @@ async fn a_store_in_trouble_can_be_closed_and_dropped() {
 }
 
 #[tokio::test]
+async fn the_room_for_mail_is_what_is_free_above_the_floor() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.min_free_bytes = 1000;
+    let store = Embedded::open(&config).unwrap();
+    for (free, room) in [(1_000_000, 999_000), (1001, 1), (1000, 0), (999, 0), (0, 0)] {
+        faults::set_free_bytes(&config.path, free);
+        assert_eq!(store.room().await, Ok(room), "{free}");
+    }
+    store.close().await;
+    assert_eq!(store.room().await, Err(Unavailable));
+}
+
+#[tokio::test]
 async fn below_the_floor_of_free_space_mail_is_refused_and_deletes_work() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
