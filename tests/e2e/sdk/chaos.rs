@@ -117,7 +117,7 @@ fn a_value_out_of_its_bounds_is_named() {
     let server = TestServer::start(&[ON]);
     run(async {
         let inbox = bob(&client(&server), Encryption::Plain).await;
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         for (chaos, field) in [
             (
                 Chaos::new().latency(Delays::of(minute).probability(1.5)),
