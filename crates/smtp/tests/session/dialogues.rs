@@ -30,6 +30,7 @@ fn outside(dialogue: &Dialogue) -> Outside {
     Outside {
         config: Arc::new(config),
         inboxes: dialogue.inboxes.clone(),
+        dismisses: false,
     }
 }
 

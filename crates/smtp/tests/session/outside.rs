@@ -8,11 +8,15 @@ use restante_smtp::{Action, Answer, CloseReason, Enhanced, Reply, Session, Sessi
 /// The domains that the server of a dialogue takes mail for.
 const DOMAINS: [&str; 2] = ["restante.test", "localhost"];
 
+const DISMISSAL: Reply = Reply::fixed(421, Enhanced(4, 7, 0), "Go");
+
 /// What a server around the session would know.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outside {
     pub(crate) config: Arc<SessionConfig>,
     pub(crate) inboxes: Vec<String>,
+    /// Every client is dismissed with its first message.
+    pub(crate) dismisses: bool,
 }
 
 /// What came of it.
@@ -55,6 +59,10 @@ impl Connection {
                 Action::Verify(recipient) => self.session.resume(self.outside.verify(&recipient)),
                 Action::Reserve(_) => self.session.resume(Answer::Granted),
                 Action::StartTls => self.session.resume(Answer::TlsFailed),
+                Action::Accept(transaction) if self.outside.dismisses => {
+                    self.outcome.transactions.push(transaction);
+                    self.session.resume(Answer::Dismissed(DISMISSAL));
+                }
                 Action::Accept(transaction) => {
                     let ids = self.outside.store(&transaction, self.outcome.transactions.len());
                     self.outcome.transactions.push(transaction);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use restante_smtp::{Auth, SessionConfig};
+use restante_smtp::{Auth, CloseReason, SessionConfig};
 
 use crate::outside::{Outcome, Outside};
 
@@ -64,6 +64,13 @@ fn taking_auth() -> Outside {
     };
     Outside {
         config: Arc::new(config),
+        ..outside()
+    }
+}
+
+fn dismissing() -> Outside {
+    Outside {
+        dismisses: true,
         ..outside()
     }
 }
@@ -133,9 +140,18 @@ proptest! {
             chunks.push(chunk);
             rest = tail;
         }
-        for outside in [outside(), taking_auth()] {
+        for outside in [outside(), taking_auth(), dismissing()] {
             prop_assert_eq!(outside.run(chunks.iter().copied()), outside.run([wire.as_slice()]));
         }
+    }
+
+    #[test]
+    fn a_dismissal_is_the_last_word(wire in wire()) {
+        let outcome = dismissing().run([wire.as_slice()]);
+        prop_assert!(outcome.transactions.len() <= 1);
+        let dismissed = outcome.closed == Some(CloseReason::Dismissed);
+        prop_assert_eq!(dismissed, outcome.transactions.len() == 1);
+        prop_assert_eq!(dismissed, outcome.output.ends_with(b"421 4.7.0 Go\r\n"));
     }
 
     #[test]
