@@ -6,7 +6,8 @@
 //! Modules, in reading order: [`ingest`] is what all share, [`listener`] accepts sockets, `proxy` reads for whom one
 //! speaks, `handshake` encrypts it, [`connection`] drives it, `accept` takes a complete transaction to the inboxes,
 //! [`chaos`] has it meet the faults that they asked for, `authenticate` and `spam` check it for them, `reply` is the one
-//! table of refusals, [`limits`], `rate`, `patience`, and `wire`, what a connection needs of its stream.
+//! table of refusals, `note` has the monitor know of all that, [`limits`], `rate`, `patience`, and `wire`, what a connection
+//! needs of its stream.
 
 mod accept;
 mod authenticate;

@@ -1,5 +1,6 @@
 //! What the monitor is told of mail.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -34,16 +35,8 @@ impl Ingest {
     }
 }
 
-/// Each inbox once: a message may come to several addresses of one, which gets it once. They are few enough to compare.
+/// Each inbox once: a message may come to several addresses of one, which gets it once.
 fn distinct(recipients: &[Recipient]) -> impl Iterator<Item = &Recipient> {
-    let is_first = |place: usize, to: &Recipient| {
-        let before = &recipients[..place];
-        before.iter().all(|other| other.inbox.key != to.inbox.key)
-    };
-    let first = move |(place, to): (usize, &'_ Recipient)| is_first(place, to);
-    recipients
-        .iter()
-        .enumerate()
-        .filter(move |(place, to)| first((*place, to)))
-        .map(|(_, to)| to)
+    let mut seen = HashSet::new();
+    recipients.iter().filter(move |to| seen.insert(to.inbox.key))
 }
