@@ -99,3 +99,32 @@ pub(crate) const GREYLISTED: Reply =
 pub(crate) fn too_many_connections() -> Reply {
     Reply::new(421, Enhanced(4, 7, 0), "Too many connections, try again later")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_cause_and_its_code() {
+        let elsewhere = "elsewhere.test".to_owned();
+        for (refused, cause, code) in [
+            (recipient(&RecipientError::Domain(elsewhere)), Refusal::Domain, 550),
+            (recipient(&RecipientError::NoInbox), Refusal::NoInbox, 550),
+            (recipient(&RecipientError::Unavailable), Refusal::Storage, 451),
+            (deposit(DepositError::Gone), Refusal::NoInbox, 550),
+            (deposit(DepositError::NoRoom), Refusal::NoRoom, 452),
+            (deposit(DepositError::TooLarge), Refusal::Size, 552),
+            (deposit(DepositError::BeyondStorage), Refusal::Size, 552),
+            (deposit(DepositError::Unavailable), Refusal::Storage, 451),
+            (no_room(), Refusal::NoRoom, 452),
+            (too_much_mail(Duration::from_millis(1)), Refusal::Rate, 450),
+        ] {
+            assert_eq!(
+                (refused.cause, refused.reply.code()),
+                (cause, code),
+                "{:?}",
+                refused.reply
+            );
+        }
+    }
+}
