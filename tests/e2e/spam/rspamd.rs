@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Longer than it ever takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Another program may take the port between the look for a free one and the start.
 const STARTS: usize = 5;
 

@@ -150,8 +150,8 @@ fn a_silent_rspamd_and_a_silent_dns_server_are_waited_for_at_once() {
     let id = stored_ids(&peer.data(HAM).unwrap()).remove(0);
     // The rest is for a busy machine.
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(4000), "{took:?}");
-    assert!(took < Duration::from_millis(4000 + 3000), "{took:?}");
+    assert!(took >= Duration::from_secs(4), "{took:?}");
+    assert!(took < Duration::from_secs(7), "{took:?}");
     let parsed = stored::field(&server, BOB, &id, "parsed");
     assert_eq!(parsed["authResults"]["spf"]["result"], "temperror");
     assert_eq!(parsed["spamAnalysis"]["info"], "rspamd did not answer within 4000 ms");
