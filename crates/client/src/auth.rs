@@ -78,7 +78,7 @@ fn spf(result: &SpfResult) -> String {
     let facts = [("domain", &result.domain), ("address", &result.ip)];
     format!(
         "SPF: {}",
-        line(spf_word(result.result), &facts, result.details.as_deref())
+        line(result.result.as_str(), &facts, result.details.as_deref())
     )
 }
 
@@ -86,7 +86,7 @@ fn spf(result: &SpfResult) -> String {
 fn dkim(entries: &[DkimResult]) -> String {
     let entry = |entry: &DkimResult| {
         let facts = [("domain", &entry.domain), ("selector", &entry.selector)];
-        line(word(entry.result), &facts, entry.details.as_deref())
+        line(entry.result.as_str(), &facts, entry.details.as_deref())
     };
     let entries: Vec<_> = entries.iter().map(entry).collect();
     let entries = if entries.is_empty() {
@@ -104,13 +104,13 @@ fn dmarc(result: &DmarcResult) -> String {
     let facts = [("domain", &result.domain), ("aligned", &aligned)];
     format!(
         "DMARC: {}",
-        line(word(result.result), &facts, result.details.as_deref())
+        line(result.result.as_str(), &facts, result.details.as_deref())
     )
 }
 
 fn reverse_dns(result: &ReverseDnsResult) -> String {
     let facts = [("address", &result.ip), ("name", &result.hostname)];
-    let line = line(word(result.result), &facts, result.details.as_deref());
+    let line = line(result.result.as_str(), &facts, result.details.as_deref());
     format!("reverse DNS: {line}")
 }
 
@@ -129,28 +129,6 @@ fn line(result: &str, facts: &[(&str, &Option<String>)], details: Option<&str>) 
         let _ = write!(line, ": {details}");
     }
     line
-}
-
-fn spf_word(verdict: SpfVerdict) -> &'static str {
-    match verdict {
-        SpfVerdict::Pass => "pass",
-        SpfVerdict::Fail => "fail",
-        SpfVerdict::Softfail => "softfail",
-        SpfVerdict::Neutral => "neutral",
-        SpfVerdict::None => "none",
-        SpfVerdict::Temperror => "temperror",
-        SpfVerdict::Permerror => "permerror",
-        SpfVerdict::Skipped => "skipped",
-    }
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::None => "none",
-        Verdict::Skipped => "skipped",
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use restante_envelope::WireProfile;
 use restante_model::auth::{DkimResult, DmarcPolicy, DmarcResult, ReverseDnsResult, SpfResult, SpfVerdict, Verdict};
 use restante_model::{AuthResults, ForwardPath, Inbox, SessionFacts, SpamAnalysis};
+use restante_monitor::Happening;
 
 pub use self::address::{PathError, Sender, SenderError, forward_path};
 pub use self::subject::{Subject, SubjectError};
@@ -91,7 +92,8 @@ impl Inboxes {
     ) -> Result<Announcement, TestEmailError> {
         let received_at = self.now();
         let raw = compose::message(&email, received_at, &self.policy().hostname);
-        if raw.len() > max_message_bytes {
+        let bytes = raw.len();
+        if bytes > max_message_bytes {
             return Err(TestEmailError::TooLarge(max_message_bytes));
         }
         let deposit = Deposit {
@@ -106,14 +108,17 @@ impl Inboxes {
                 received_at,
             },
             recipients: vec![Recipient {
-                inbox,
+                inbox: Arc::clone(&inbox),
                 forward_path: email.to.to_string(),
                 auth: email.verdicts.results(email.from.domain(), self.policy().profile),
                 spam: SpamAnalysis::skipped("Not analysed: this is a test email"),
             }],
         };
         let prepared = self.prepare(deposit).await?;
-        Ok(self.deposit(prepared).await?)
+        let announcement = self.deposit(prepared).await?;
+        let inbox = &inbox.address;
+        self.shared.monitor.note(Happening::TestEmailStored { inbox, bytes });
+        Ok(announcement)
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Emails {
     pub recipients: Counter,
     /// Bytes of the messages, once each.
     pub bytes: Counter,
+    /// Test emails; not among the messages.
+    pub test_emails: Counter,
     /// Microseconds from the end of data until they were durable, of all messages together.
     pub micros: Counter,
 }
@@ -166,6 +168,7 @@ impl Counts {
             Happening::InboxesEnded { count, reason, .. } => self.inboxes.ended(count, reason),
             Happening::Authenticated { results, .. } => self.checks.made(results),
             Happening::SpamAnalysed(analysis) => self.spam.analysed(analysis),
+            Happening::TestEmailStored { .. } => self.emails.test_emails.add(1_u64),
             Happening::FaultMet { fault, .. } => self.faults[fault as usize].add(1_u64),
         }
     }

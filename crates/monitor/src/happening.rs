@@ -34,6 +34,13 @@ pub enum Happening<'a> {
         /// How long that took from the end of its data on.
         took: Duration,
     },
+    /// A test email, which comes over HTTP, was stored.
+    TestEmailStored {
+        /// Where.
+        inbox: &'a InboxAddress,
+        /// Its size.
+        bytes: usize,
+    },
     /// A message or a recipient was refused.
     MailRefused {
         /// Why.

@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use restante_model::auth::{SpfVerdict, Verdict};
 use restante_model::{AuthResults, Inbox, InboxAddress, RemovalReason, SpamAnalysis};
 
 use crate::counts::best;
@@ -35,6 +34,10 @@ pub(crate) fn of(happening: &Happening<'_>) -> Option<(LineKind, String)> {
                 LineKind::Success,
                 format!("Mail of {bytes} bytes from {peer} stored for {to}"),
             )
+        }
+        Happening::TestEmailStored { inbox, bytes } => {
+            let text = format!("Test email of {bytes} bytes stored for {inbox}");
+            (LineKind::Success, text)
         }
         Happening::MailRefused { cause, peer } => {
             let text = format!("Mail from {peer} refused: {}", why(cause));
@@ -109,33 +112,11 @@ fn checked(results: &AuthResults, inbox: &InboxAddress) -> Option<String> {
     if *results == AuthResults::skipped() {
         return None;
     }
-    let (spf, dkim) = (spf(results.spf.result), word(best(&results.dkim)));
-    let (dmarc, dns) = (word(results.dmarc.result), word(results.reverse_dns.result));
+    let (spf, dkim) = (results.spf.result.as_str(), best(&results.dkim).as_str());
+    let (dmarc, dns) = (results.dmarc.result.as_str(), results.reverse_dns.result.as_str());
     Some(format!(
         "Checks for {inbox}: SPF {spf}, DKIM {dkim}, DMARC {dmarc}, reverse DNS {dns}"
     ))
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::None => "none",
-        Verdict::Skipped => "skipped",
-    }
-}
-
-fn spf(verdict: SpfVerdict) -> &'static str {
-    match verdict {
-        SpfVerdict::Pass => "pass",
-        SpfVerdict::Fail => "fail",
-        SpfVerdict::Softfail => "softfail",
-        SpfVerdict::Neutral => "neutral",
-        SpfVerdict::None => "none",
-        SpfVerdict::Temperror => "temperror",
-        SpfVerdict::Permerror => "permerror",
-        SpfVerdict::Skipped => "skipped",
-    }
 }
 
 /// The score only: what the filter calls its findings may quote the mail.
@@ -176,6 +157,7 @@ mod tests {
     use restante_model::{InboxHash, InboxKey, InboxMode, Timestamp};
 
     use super::*;
+    use restante_model::auth::{SpfVerdict, Verdict};
 
     fn address(text: &str) -> InboxAddress {
         InboxAddress::parse(text).unwrap()
@@ -253,6 +235,14 @@ mod tests {
             let text = format!("Mail of 42 bytes from 2001:db8::1 stored for {expected}");
             assert_told(stored, Some((LineKind::Success, &text)));
         }
+    }
+
+    #[test]
+    fn a_test_email_is_told_with_its_size_and_its_inbox() {
+        let inbox = &InboxAddress::parse("bob@x.test").unwrap();
+        let text = "Test email of 42 bytes stored for bob@x.test";
+        let stored = Happening::TestEmailStored { inbox, bytes: 42 };
+        assert_told(stored, Some((LineKind::Success, text)));
     }
 
     #[test]

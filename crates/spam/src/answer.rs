@@ -11,6 +11,8 @@ use crate::failure::Failure;
 
 /// Every recipient's inbox keeps the analysis, so what is kept of it has less room than what is read.
 const KEPT_BYTES: usize = 64 * 1024;
+/// rspamd's own actions have a few words; one that takes more is no action.
+const ACTION_BYTES: usize = 64;
 
 /// An answer that makes sense.
 ///
@@ -48,6 +50,9 @@ impl Verdict {
         // Options are parts of the message: they may be no UTF-8.
         let text = String::from_utf8_lossy(body);
         let reply: Reply = serde_json::from_str(&text).map_err(|_| Failure::Nonsense)?;
+        if reply.action.len() > ACTION_BYTES {
+            return Err(Failure::Nonsense);
+        }
         Ok(Self {
             score: reply.score,
             required_score: reply.required_score.ok_or(Failure::NoRequiredScore)?,
@@ -69,7 +74,7 @@ impl Verdict {
     }
 }
 
-/// The symbols with the highest scores first, as many as there is room for.
+/// The symbols with the highest scores first, those that there is room for: a large one makes none but itself go.
 fn in_order(symbols: HashMap<String, Symbol>) -> Vec<SpamSymbol> {
     let mut symbols: Vec<_> = symbols.into_iter().map(|(name, symbol)| symbol.named(name)).collect();
     symbols.sort_by(order);
@@ -81,7 +86,7 @@ fn in_order(symbols: HashMap<String, Symbol>) -> Vec<SpamSymbol> {
         }
         None => false,
     };
-    symbols.into_iter().take_while(fits).collect()
+    symbols.into_iter().filter(fits).collect()
 }
 
 fn order(one: &SpamSymbol, other: &SpamSymbol) -> Ordering {
@@ -173,6 +178,10 @@ mod tests {
             let error = Verdict::read(body.as_bytes()).unwrap_err();
             assert!(matches!(error, Failure::NoRequiredScore), "{body}");
         }
+        let action = |length| format!(r#"{{"score":1,"required_score":2,"action":"{}"}}"#, "a".repeat(length));
+        assert!(Verdict::read(action(ACTION_BYTES).as_bytes()).is_ok());
+        let long = Verdict::read(action(ACTION_BYTES + 1).as_bytes());
+        assert!(matches!(long, Err(Failure::Nonsense)));
         let deep = "[".repeat(100_000);
         assert!(matches!(Verdict::read(deep.as_bytes()), Err(Failure::Nonsense)));
     }
@@ -193,7 +202,8 @@ mod tests {
             let option = "o".repeat(1000);
             format!(r#""S{number:03}":{{"score":{number},"options":["{option}"]}}"#)
         };
-        let symbols = (0..200).map(symbol).collect::<Vec<_>>().join(",");
+        let huge = format!(r#","HUGE":{{"score":999,"options":["{}"]}}"#, "o".repeat(KEPT_BYTES));
+        let symbols = (0..200).map(symbol).collect::<Vec<_>>().join(",") + &huge;
         let body = format!(r#"{{"score":1,"required_score":2,"action":"x","symbols":{{{symbols}}}}}"#);
         let verdict = Verdict::read(body.as_bytes()).unwrap();
         assert_eq!(verdict.symbols[0].name, "S199");

@@ -64,6 +64,9 @@ pub struct EmailMetrics {
     pub recipients: u64,
     /// Bytes of the messages, each once.
     pub received_bytes: u64,
+    /// Test emails that were stored; they come over HTTP and are not among the others.
+    #[serde(default)]
+    pub test_emails: u64,
     /// Milliseconds from the end of a message's data until it was durable, on average.
     pub processing_time_ms: f64,
     /// The same of all messages together.

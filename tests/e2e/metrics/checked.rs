@@ -81,6 +81,18 @@ fn checks_are_counted_by_what_they_found_and_apart_from_those_that_were_skipped(
 }
 
 #[test]
+fn test_emails_are_counted_apart() {
+    let server = TestServer::start(&[("SDK_DEVELOPMENT", "true")]);
+    server.create_plain(BOB);
+    let make = || {
+        server
+            .request("POST", "/api/test/emails", Some(&json!({ "to": BOB })))
+            .expect_status(201)
+    };
+    assert_moves(&server, &[("emails.testEmails", 1)], make);
+}
+
+#[test]
 fn a_spam_filter_that_does_not_answer_is_an_error_and_one_that_is_not_asked_is_skipped() {
     let away = [("SPAM_ANALYSIS_ENABLED", "true"), ("RSPAMD_URL", "http://127.0.0.1:9")];
     let server = TestServer::start(&away);

@@ -125,7 +125,7 @@ mod tests {
             "connections": { "total": 3, "active": 1, "rejected": 2 },
             "inboxes": { "created": 5, "deleted": 4, "expired": 2, "active": 1 },
             "emails": {
-                "received": 6, "recipients": 7, "receivedBytes": 9, "processingTimeMs": 2.34,
+                "received": 6, "recipients": 7, "receivedBytes": 9, "testEmails": 0, "processingTimeMs": 2.34,
                 "processingTimeTotalMs": 14,
             },
             "rejections": {

@@ -91,6 +91,11 @@ impl Kind {
         matches!(self, Self::ApiKey | Self::Password)
     }
 
+    /// Whether a value that is not what was expected stays out of the error: a URL with a user has a password, perhaps.
+    pub fn may_hold_secret(self, text: &str) -> bool {
+        self.is_secret() || (matches!(self, Self::HttpUrl) && text.contains('@'))
+    }
+
     /// What was expected, as error messages and the reference page say it.
     pub fn expected(self) -> String {
         match self {

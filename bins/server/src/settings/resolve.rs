@@ -189,10 +189,11 @@ impl Givens {
         let value = given.text.to_str().and_then(|text| setting.kind.read(text));
         let Some(value) = value else {
             let got = given.text.to_string_lossy().into_owned();
+            let is_shown = !setting.kind.may_hold_secret(&got);
             return Err(SettingError::Malformed {
                 name,
                 expected: setting.kind.expected(),
-                got: (!setting.kind.is_secret()).then_some(got),
+                got: is_shown.then_some(got),
             });
         };
         if !setting.is_built && default.as_ref() != Some(&value) {

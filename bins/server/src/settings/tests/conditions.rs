@@ -49,3 +49,15 @@ fn the_persistence_policy_is_one_of_four() {
     let error = errors(&[], &[("SVC_PERSISTENCE_POLICY", "true")]);
     assert!(error.starts_with("SVC_PERSISTENCE_POLICY: expected "), "{error}");
 }
+
+#[test]
+fn what_stands_before_the_host_of_a_url_is_not_repeated() {
+    assert_eq!(
+        errors(&[], &[("SVC_RSPAMD_URL", "http://user:secret@scores.test")]),
+        "SVC_RSPAMD_URL: expected an http:// or https:// URL without user, query and fragment"
+    );
+    assert_eq!(
+        errors(&[], &[("SVC_RSPAMD_URL", "scores.test")]),
+        "SVC_RSPAMD_URL: expected an http:// or https:// URL without user, query and fragment, got \"scores.test\""
+    );
+}
