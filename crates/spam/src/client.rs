@@ -1,7 +1,6 @@
 //! The HTTP client: whom it trusts, and what it does not do of its own accord.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::{Client, redirect};
 use rustls::{ClientConfig, RootCertStore};
@@ -9,11 +8,6 @@ use url::Url;
 
 use crate::SpamError;
 use crate::resolver::FewAtOnce;
-
-/// How long a connection is kept that nobody uses: less than the five seconds after which many servers close theirs.
-const LONGEST_IDLE: Duration = Duration::from_secs(4);
-/// Connections that are kept.
-const MOST_IDLE: usize = 64;
 
 /// A client for rspamd at this URL.
 pub(crate) fn for_url(url: &Url) -> Result<Client, SpamError> {
@@ -37,8 +31,9 @@ fn trusting(roots: RootCertStore) -> Result<Client, SpamError> {
         .redirect(redirect::Policy::none())
         // So does a proxy of the environment.
         .no_proxy()
-        .pool_idle_timeout(LONGEST_IDLE)
-        .pool_max_idle_per_host(MOST_IDLE)
+        // A connection for each message: rspamd ends it after the answer even where it is asked not to. One that a proxy
+        // keeps may end just as it is used again, which looks like a message that killed rspamd.
+        .pool_max_idle_per_host(0)
         .user_agent(concat!("restante/", env!("CARGO_PKG_VERSION")));
     Ok(client.build()?)
 }

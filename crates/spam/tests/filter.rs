@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that panics fails its test")]
 
+use std::collections::HashSet;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +13,7 @@ use restante_model::{SessionFacts, SpamAnalysis, Timestamp};
 use restante_spam::filter::ANSWER_BYTES;
 use restante_spam::{SpamError, SpamFilter, SpamSettings};
 use restante_testkit::receiver::{Answer, Receiver, Stage};
+use tokio::task::JoinSet;
 
 const HAM: &str = r#"{"is_skipped":false,"score":1.5,"required_score":15.0,"action":"no action","symbols":{}}"#;
 const MESSAGE: &[u8] = b"Subject: one\r\n\r\n\xff\0 body\r\n.\r\n";
@@ -122,14 +125,41 @@ async fn a_hostile_greeting_adds_no_header_and_stops_nothing() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_where_rspamd_keeps_it() {
+async fn a_message_has_a_connection_of_its_own() {
     let rspamd = Receiver::start();
     rspamd.always(Answer::status(200).body(HAM));
     let filter = SpamFilter::new(settings(&rspamd.url(""))).unwrap();
     for _ in 0..3 {
         score(ask(&filter).await);
     }
-    assert_eq!((rspamd.requests().len(), rspamd.connections()), (3, 1));
+    assert_eq!((rspamd.requests().len(), rspamd.connections()), (3, 3));
+    rspamd.wait_for_no_connection().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_end_unannounced_cost_no_analysis() {
+    let rspamd = Receiver::start();
+    let used = Mutex::new(HashSet::new());
+    // One that nobody has closed yet is closed as soon as it is used again.
+    rspamd.by_rule(move |request| match used.lock().unwrap().insert(request.connection) {
+        true if request.connection % 2 == 0 => Answer::status(200).body(HAM).then_closed(),
+        true => Answer::status(200).body(HAM),
+        false => Answer::closed(),
+    });
+    let filter = SpamFilter::new(settings(&rspamd.url(""))).unwrap();
+    let mut senders = JoinSet::new();
+    for _ in 0..10 {
+        let filter = filter.clone();
+        senders.spawn(async move {
+            for _ in 0..5 {
+                score(ask(&filter).await);
+            }
+        });
+    }
+    while let Some(sender) = senders.join_next().await {
+        sender.unwrap();
+    }
+    assert_eq!(rspamd.requests().len(), 50, "no message is sent twice");
 }
 
 #[tokio::test]
