@@ -22,6 +22,8 @@ pub struct MailboxList {
     ///
     /// Brackets and non-ASCII characters in a display name make nothing doubtful.
     pub is_doubtful: bool,
+    /// Whether there are commas, colons or semicolons between words: signs of a list or a group, whatever is in it.
+    pub has_separators: bool,
 }
 
 impl MailboxList {
@@ -36,6 +38,7 @@ fn read(source: &str) -> MailboxList {
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
+        reader.list.has_separators |= matches!(c, ',' | ':' | ';');
         match c {
             '"' => rest = reader.quoted(rest),
             '(' => rest = reader.comment(rest),
@@ -400,6 +403,22 @@ mod tests {
             "<j@o.test\u{a0}>",
         ] {
             assert!(read(source).is_doubtful, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn separators_stand_between_words() {
+        for source in [
+            ",a@o.test",
+            "a@o.test,",
+            "a@o.test, b@o.test",
+            "g: a@o.test;",
+            "a@o.test;",
+        ] {
+            assert!(read(source).has_separators, "{source:?}");
+        }
+        for source in ["", "\"a, b:\" <\";,\"@o.test> (c, d;)", "<j@[IPv6:2001:db8::1]>"] {
+            assert!(!read(source).has_separators, "{source:?}");
         }
     }
 }

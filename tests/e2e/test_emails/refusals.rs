@@ -31,6 +31,10 @@ fn every_bound_is_told_by_the_path_of_its_field() {
         ),
         (json!({ "to": BOB, "from": "nonsense" }), json!(sender)),
         (json!({ "to": BOB, "from": "" }), json!(sender)),
+        (json!({ "to": BOB, "from": "Team: a@x.test;" }), json!(sender)),
+        (json!({ "to": BOB, "from": ", <a@x.test>" }), json!(sender)),
+        (json!({ "to": BOB, "from": "a@x..test" }), json!(sender)),
+        (json!({ "to": BOB, "from": "a@-x.test" }), json!(sender)),
         (
             json!({ "to": BOB, "from": "a@x.test\r\nX: y" }),
             json!("from must not contain control characters"),

@@ -1,7 +1,9 @@
 //! Who sends a test email, and to whom it goes.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use restante_message::MailboxList;
-use restante_model::ForwardPath;
+use restante_model::{Domain, ForwardPath};
 
 use super::subject::is_unfit;
 
@@ -19,7 +21,7 @@ pub enum SenderError {
     /// It could not stand in a header.
     #[error("must not contain control characters")]
     Characters,
-    /// No mailbox, several, or something that others may read otherwise.
+    /// No mailbox, a list or a group, no domain, or something that others may read otherwise.
     #[error("must be one email address, for example a@example.test or Name <a@example.test>")]
     Mailbox,
 }
@@ -41,8 +43,8 @@ impl Sender {
             .address
             .rsplit_once('@')
             .map(|(_, domain)| domain.to_lowercase());
-        match domain {
-            Some(domain) if !list.is_doubtful => Ok(Self {
+        match domain.filter(|domain| is_domain(domain)) {
+            Some(domain) if !list.is_doubtful && !list.has_separators => Ok(Self {
                 header: text.trim().to_owned(),
                 address: mailbox.address.clone(),
                 domain,
@@ -65,6 +67,19 @@ impl Sender {
     pub(super) fn domain(&self) -> &str {
         &self.domain
     }
+}
+
+/// Whether a sender may be at a domain: a name, in which international letters count as letters, or an address literal.
+fn is_domain(domain: &str) -> bool {
+    let literal = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(literal) = literal {
+        return match literal.strip_prefix("ipv6:") {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => literal.parse::<Ipv4Addr>().is_ok(),
+        };
+    }
+    let in_ascii: String = domain.chars().map(|c| if c.is_ascii() { c } else { 'x' }).collect();
+    Domain::parse(&in_ascii).is_ok()
 }
 
 /// A text that RCPT of SMTP would not take, or that no inbox could be reached at.
@@ -107,7 +122,14 @@ mod tests {
             ),
             ("\"a b\"@x.test", "\"a b\"@x.test", "\"a b\"@x.test", "x.test"),
             ("a@[192.0.2.1]", "a@[192.0.2.1]", "a@[192.0.2.1]", "[192.0.2.1]"),
+            ("<a@[IPv6:::1]>", "<a@[IPv6:::1]>", "a@[IPv6:::1]", "[ipv6:::1]"),
             ("a@localhost", "a@localhost", "a@localhost", "localhost"),
+            (
+                "a@x-1.test (Ann, B: C;)",
+                "a@x-1.test (Ann, B: C;)",
+                "a@x-1.test",
+                "x-1.test",
+            ),
         ] {
             let sender = Sender::parse(text).ok().unwrap();
             assert_eq!(
@@ -119,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_no_sender_is_refused() {
-        let error = |text| Sender::parse(text).err();
+        let error = |text: &str| Sender::parse(text).err();
         for text in [
             "",
             " ",
@@ -134,6 +156,21 @@ mod tests {
             "Ann <a@x.test",
             "a@b@x.test",
             "undisclosed:;",
+            "Team: a@x.test;",
+            ", <a@x.test>",
+            "a@x.test,",
+            "a@x.test;",
+            "a@x..test",
+            "a@.x.test",
+            "a@x.test.",
+            "a@-x.test",
+            "a@x-.test",
+            "a@x_y.test",
+            "a@bücher..test",
+            "a@[nonsense]",
+            "a@[192.0.2.256]",
+            "<a@[IPv6:nonsense]>",
+            &format!("a@{}.test", "x".repeat(64)),
         ] {
             assert_eq!(error(text), Some(SenderError::Mailbox), "{text:?}");
         }
