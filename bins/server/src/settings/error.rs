@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::nearest::Suggestion;
 use crate::listen::ListenAddress;
 
 /// One error in the settings.
@@ -18,12 +19,12 @@ pub enum SettingError {
         got: Option<String>,
     },
     /// A variable begins with `SVC_` and is no setting.
-    #[error("{name}: no such setting; the nearest is SVC_{nearest}")]
+    #[error("{name}: no such setting{}", Instead(*.suggestion))]
     Unknown {
         /// The variable.
         name: String,
-        /// The known name nearest to it, without prefix.
-        nearest: &'static str,
+        /// What it may stand for.
+        suggestion: Suggestion,
     },
     /// A setting of a feature that is not built holds another value than its default.
     #[error("{name}: not available in this version")]
@@ -74,6 +75,19 @@ pub enum SettingError {
         /// The other.
         other: String,
     },
+}
+
+/// The end of an error line: which setting may be meant.
+struct Instead(Suggestion);
+
+impl fmt::Display for Instead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Suggestion::Renamed { name, holds } => write!(f, "; here it is SVC_{name}, {holds}"),
+            Suggestion::Near(name) => write!(f, "; the nearest is SVC_{name}"),
+            Suggestion::Far(name) => write!(f, ", nor one like it (see --help); the nearest name is SVC_{name}"),
+        }
+    }
 }
 
 /// The end of an error line: the value, escaped and cut.

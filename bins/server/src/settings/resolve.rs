@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::error::{SettingError, SettingErrors};
 use super::kind::Value;
 use super::machine::Machine;
-use super::nearest::nearest;
+use super::nearest::suggestion;
 use super::profile::{ChosenProfile, Profile, ProfileReason};
 use super::relations;
 use super::table::{self, Setting};
@@ -126,8 +126,11 @@ impl Givens {
             let name = &spelled["SVC_".len()..];
             let Some(setting) = table::find(name) else {
                 let names = table::settings().map(|setting| setting.name);
-                let nearest = nearest(&name.to_ascii_uppercase(), names).expect("the table is not empty");
-                errors.push(SettingError::Unknown { name: spelled, nearest });
+                let suggestion = suggestion(&name.to_ascii_uppercase(), names).expect("the table is not empty");
+                errors.push(SettingError::Unknown {
+                    name: spelled,
+                    suggestion,
+                });
                 continue;
             };
             if let Some(other) = by_name.get(setting.name) {

@@ -271,13 +271,28 @@ fn email_authentication_is_one_switch_over_four() {
 fn an_unknown_variable_is_refused_with_the_nearest_name() {
     for (name, nearest) in [
         ("SVC_SMTP_PROT", "SVC_SMTP_PORT"),
-        ("SVC_", "SVC_PROFILE"),
         ("SVC_API_KEY", "SVC_LOCAL_API_KEY"),
         ("SVC_LOCAL_APIKEY", "SVC_LOCAL_API_KEY"),
         ("SVC_WEBHOOKS_ENABLED", "SVC_WEBHOOK_ENABLED"),
         ("SVC_smtp_port", "SVC_SMTP_PORT"),
     ] {
         let expected = format!("{name}: no such setting; the nearest is {nearest}");
+        assert_eq!(errors(&[], &[(name, "x")]), expected);
+    }
+    for (name, nearest) in [("SVC_", "SVC_PROFILE"), ("SVC_GATEWAY_MODE", "SVC_DATA_PATH")] {
+        let expected = format!("{name}: no such setting, nor one like it (see --help); the nearest name is {nearest}");
+        assert_eq!(errors(&[], &[(name, "x")]), expected);
+    }
+}
+
+#[test]
+fn a_setting_of_vaultsandbox_that_has_another_name_here_is_refused_with_that_name() {
+    for (name, here) in [
+        ("SVC_SMTP_SECURE", "SVC_SMTP_TLS_PORT, a port"),
+        ("SVC_SMTP_MAX_MEMORY_MB", "SVC_STORAGE_MAX_BYTES, in bytes"),
+        ("SVC_SMTP_MAX_EMAIL_AGE_SECONDS", "SVC_EMAIL_MAX_AGE, in seconds"),
+    ] {
+        let expected = format!("{name}: no such setting; here it is {here}");
         assert_eq!(errors(&[], &[(name, "x")]), expected);
     }
 }
