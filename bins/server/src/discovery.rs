@@ -237,6 +237,7 @@ mod tests {
             http: "[::]:8080".parse().unwrap(),
             https: Some("[::]:8443".parse().unwrap()),
             authority: None,
+            rspamd: None,
             chaos: None,
             test_emails: false,
         };

@@ -44,6 +44,7 @@ pub async fn run(settings: Settings, secrets: Secrets, discovery: Option<PathBuf
         http: server.http,
         https: server.https,
         authority: server.authority.clone(),
+        rspamd: settings.spam.map(|spam| spam.url),
         chaos: settings.chaos,
         test_emails: settings.http.test_emails,
     };

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use url::Url;
+
 use crate::secrets::ApiKeyOrigin;
 use crate::settings::{ChaosSettings, ChosenProfile};
 
@@ -26,6 +28,8 @@ pub struct Running {
     pub https: Option<SocketAddr>,
     /// The certificate of the local authority, if the server's is from it.
     pub authority: Option<PathBuf>,
+    /// Where mail goes to be scored, if it does.
+    pub rspamd: Option<Url>,
     /// The faults that inboxes may ask for, if they may: mail may be lost to them.
     pub chaos: Option<ChaosSettings>,
     /// Whether clients may make mail up.
@@ -67,6 +71,9 @@ impl fmt::Display for Running {
             writeln!(f, "  CA       {} (for curl --cacert and the like)", path.display())?;
         }
         writeln!(f, "  data     {}", self.data_path.display())?;
+        if let Some(url) = &self.rspamd {
+            writeln!(f, "  spam     on: mail is scored by rspamd at {url}")?;
+        }
         if let Some(ChaosSettings { seed }) = self.chaos {
             let seed = seed.map(|seed| format!(", decided by the seed {seed}"));
             writeln!(
@@ -114,6 +121,7 @@ mod tests {
             http: "127.0.0.1:8080".parse().unwrap(),
             https: None,
             authority: None,
+            rspamd: None,
             chaos: None,
             test_emails: false,
         }
@@ -162,6 +170,17 @@ mod tests {
                 "  CA       ./data/tls/authority.pem (for curl --cacert and the like)",
             ]
         );
+    }
+
+    #[test]
+    fn it_tells_where_mail_goes_to_be_scored() {
+        let running = Running {
+            rspamd: Some("http://scores.test:11333".parse().unwrap()),
+            ..running(ApiKeyOrigin::Setting)
+        };
+        let told = running.to_string();
+        let line = "  spam     on: mail is scored by rspamd at http://scores.test:11333/";
+        assert_eq!(told.lines().nth(5), Some(line));
     }
 
     #[test]
