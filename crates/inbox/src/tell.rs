@@ -1,6 +1,6 @@
 //! Telling webhooks of a message that is not stored.
 
-use restante_storage::ThrownAway;
+use restante_storage::{TellError, ThrownAway};
 
 use crate::prepare::{Prepared, Task};
 use crate::{Announcement, Deposit, DepositError, Inboxes};
@@ -12,7 +12,8 @@ impl Inboxes {
     /// The announcement has an id for each recipient, heard of or not; the events are durable when this returns.
     ///
     /// # Errors
-    /// Those of [`Inboxes::prepare`], when nobody was told; [`DepositError::Unavailable`] also when the store cannot tell.
+    /// Those of [`Inboxes::prepare`], when nobody was told; [`DepositError::NoRoom`] also when the disk has
+    /// none, and [`DepositError::Unavailable`] when the store cannot tell: perhaps somebody was told then.
     pub async fn tell_of(&self, deposit: Deposit) -> Result<Announcement, DepositError> {
         let listeners = self.listeners(&deposit).await;
         let prepared = self.work_on(Task::of_events(deposit, listeners)).await?;
@@ -28,7 +29,10 @@ impl Inboxes {
         let heard: Vec<_> = heard.collect();
         if !heard.is_empty() {
             let told = self.store().tell(heard, self.now()).await;
-            told.map_err(|_| DepositError::Unavailable)?;
+            told.map_err(|error| match error {
+                TellError::NoRoom => DepositError::NoRoom,
+                TellError::Unavailable(_) => DepositError::Unavailable,
+            })?;
         }
         drop(memory);
         Ok(Announcement::of_events(ids, self.shared.bus.clone()))

@@ -5,7 +5,7 @@
 //! they are), [`mail`] (what is stored),
 //! [`order`] (sequences and hashes), [`removal`] (retiring and reaping), [`retention`] (evicting), [`webhooks`] (who is
 //! told), [`events`] (of what), [`thrown_away`] (of mail that is not stored), [`queue`] (dispatching and claiming), [`settling`] (what came of it), [`redelivery`]
-//! (once more), [`orphans`] (webhooks that end).
+//! (once more), [`orphans`] (webhooks that end). [`room`] is for stores without any: [`room::run`] asks for those.
 //!
 //! A rule that a backend breaks panics, as a test does.
 
@@ -19,6 +19,7 @@ pub mod queue;
 pub mod redelivery;
 pub mod removal;
 pub mod retention;
+pub mod room;
 pub mod settling;
 pub mod thrown_away;
 pub mod traits;

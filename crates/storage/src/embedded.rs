@@ -90,7 +90,7 @@ pub use verify::{Finding, Problem, Progress, Verified};
 use crate::chaos_json;
 use crate::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, InboxPage, ListPage, NewEmail, NewInbox, Part,
-    ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, ThrownAway, Unavailable, Usage,
+    ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, TellError, ThrownAway, Unavailable, Usage,
 };
 use commit::{Committer, Message, Submitted};
 use compact::Compaction;
@@ -254,7 +254,7 @@ impl Store for Embedded {
         self.commit(decide::SetChaos { inbox, chaos, now }).await
     }
 
-    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), Unavailable> {
+    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), TellError> {
         self.commit(decide::Tell { arrivals, now }).await?
     }
 

@@ -21,7 +21,8 @@ pub use embedded::{Accepted, Embedded, EmbeddedConfig, OpenError, Recovery, Stam
 pub use queue_item::{QueueItem, QueuePage, QueuePlace};
 pub use store::{
     AcceptError, Arrival, CreateError, Created, EmailPage, Evicted, Idempotency, InboxPage, ListPage, NewEmail,
-    NewInbox, Part, ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, ThrownAway, Unavailable, Usage,
+    NewInbox, Part, ReadError, Reaped, Retention, Store, StoredEmail, SyncStatus, TellError, ThrownAway, Unavailable,
+    Usage,
 };
 pub use webhook_store::{
     Activity, AttemptVerdict, Claim, Claimed, CreateWebhookError, CreatedWebhook, DeliveriesAfter, DeliveryPage,

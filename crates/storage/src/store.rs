@@ -50,9 +50,12 @@ pub trait Store: WebhookStore {
     /// `email.received` and nothing more. All of them or none.
     ///
     /// One whose inbox is gone, or that no enabled webhook wants, is passed over; so is a repetition, as long as the
-    /// event is there. Below the floor of free space nothing is told, and the answer is [`Unavailable`].
-    /// The order of events is that of the calls, together with those of [`Store::accept`].
-    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), Unavailable>;
+    /// event is there. The order of events is that of the calls, together with those of [`Store::accept`].
+    ///
+    /// # Errors
+    /// [`TellError::NoRoom`] below the floor of free space, if there is anything to tell; [`TellError::Unavailable`].
+    /// Nothing is told then, or, for the latter, perhaps: repeat with the same ids.
+    async fn tell(&self, arrivals: Vec<ThrownAway>, now: Timestamp) -> Result<(), TellError>;
 
     /// Stores all emails of a transaction, one for each recipient inbox, in one step.
     ///
@@ -318,6 +321,17 @@ pub enum AcceptError {
     /// Some enabled webhook wants an event that an email came without: make it, and repeat with the same ids.
     #[error("a webhook wants to hear of it")]
     EventWanted,
+    /// Unknown outcome: repeat with the same ids.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Why nobody was told of mail that is thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TellError {
+    /// The disk is below its floor of free space.
+    #[error("there is no room")]
+    NoRoom,
     /// Unknown outcome: repeat with the same ids.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),

@@ -100,6 +100,34 @@ fn webhooks_hear_nothing_if_that_was_not_asked() {
 }
 
 #[test]
+fn without_room_to_tell_of_it_it_is_refused_like_mail_that_is_stored() {
+    let server = start(&[
+        ("WEBHOOK_ALLOW_HTTP", "true"),
+        ("STORAGE_MIN_FREE_BYTES", "1000000000000000"),
+    ]);
+    let receiver = Receiver::start();
+    server.create_plain(BOB);
+    server.create_plain(EVE);
+    hook(&server, "/api/webhooks", &receiver);
+    set(&server, BOB, &blackhole(true));
+    let recipients: [&[&str]; 4] = [&[EVE], &[BOB], &[EVE, BOB], &[BOB, EVE]];
+    for to in recipients {
+        let mut peer = Peer::greeted(server.smtp);
+        peer.open_transaction(to);
+        let reply = peer.data(MAIL).unwrap();
+        assert_eq!(
+            reply, "452 4.3.1 Insufficient system storage, try again later",
+            "{to:?}"
+        );
+    }
+    let rejections = server.get("/api/metrics").json()["rejections"].take();
+    assert_eq!([&rejections["noRoom"], &rejections["storage"]], [&json!(4), &json!(0)]);
+    // What webhooks are not told of needs no room.
+    set(&server, BOB, &blackhole(false));
+    assert!(answer(&server).unwrap().starts_with("250 "));
+}
+
+#[test]
 fn a_neighbour_gets_the_mail_and_its_webhooks_hear_all() {
     let receiver = Receiver::start();
     let server = start_hooked();

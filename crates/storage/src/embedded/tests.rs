@@ -121,3 +121,17 @@ async fn the_embedded_backend_conforms() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_embedded_backend_conforms_without_room() {
+    let dirs = std::sync::Mutex::new(Vec::new());
+    crate::conformance::room::run(async || {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config(dir.path());
+        config.min_free_bytes = u64::MAX;
+        let store = Embedded::open(&config).unwrap();
+        dirs.lock().unwrap().push(dir);
+        Arc::new(store) as Arc<dyn Store>
+    })
+    .await;
+}

@@ -8,7 +8,7 @@ use super::{Decision, Operation, Raising, Room, is_live};
 use crate::embedded::index::{IndexError, Rows};
 use crate::embedded::rows::queue_key;
 use crate::embedded::view::View;
-use crate::{ThrownAway, Topic, Unavailable};
+use crate::{TellError, ThrownAway, Topic};
 
 /// [`crate::Store::tell`].
 pub(in super::super) struct Tell {
@@ -17,7 +17,7 @@ pub(in super::super) struct Tell {
 }
 
 impl Operation for Tell {
-    type Answer = Result<(), Unavailable>;
+    type Answer = Result<(), TellError>;
 
     fn bytes(&self) -> usize {
         self.arrivals.iter().map(|arrival| arrival.event.len()).sum()
@@ -38,7 +38,7 @@ impl Operation for Tell {
         }
         // As mail, it comes from outside: it must not take the last room of the disk.
         if !records.is_empty() && room.0 <= content {
-            return Ok(Decision::nothing(Err(Unavailable)));
+            return Ok(Decision::nothing(Err(TellError::NoRoom)));
         }
         Ok(Decision::write(records, Ok(())))
     }
