@@ -14,6 +14,7 @@ use crate::peer::Peer;
 
 mod blackholes;
 mod clients;
+mod combined;
 mod endings;
 mod greylists;
 mod refusals;
