@@ -106,7 +106,10 @@ fn all_of_it_comes_from_a_file() {
 fn flags_that_make_no_sense_are_refused() {
     let desk = desk();
     let _ = desk.create_inbox(&[]);
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
+        (&["--latency", "2m"], "at most 60s"),
+        (&["--latency", "2s..1s"], "the shorter span first"),
+        (&["--blackhole", "--for", "0s"], "above 0"),
         (&[], "--blackhole"),
         (&["--for", "10m"], "--blackhole"),
         (&["--permanent", "--blackhole"], "--error-rate"),

@@ -69,6 +69,69 @@ fn what_is_asked_for_is_told() {
 }
 
 #[test]
+fn what_the_server_passed_over_is_told_with_the_setting_that_decides() {
+    let service: &[(&str, &str)] = &[];
+    let never = &[("WIRE_PROFILE", "vaultsandbox"), ("PERSISTENCE_POLICY", "never")];
+    let always = &[("PERSISTENCE_POLICY", "always"), ("EMAIL_AUTH_ENABLED", "false")];
+    let sealed = &[("WIRE_PROFILE", "vaultsandbox"), ("ENCRYPTION_ENABLED", "always")];
+    let bare = &[("WIRE_PROFILE", "vaultsandbox"), ("ENCRYPTION_ENABLED", "never")];
+    for (settings, cases) in [
+        (
+            service,
+            &[
+                (&["--never-expires"][..], &["it expires", "SVC_WIRE_PROFILE"][..]),
+                (&["--spam-analysis"], &["not scored", "SVC_SPAM_ANALYSIS_ENABLED"]),
+                (&["--persistent", "--no-spam-analysis", "--email-auth", "--plain"], &[]),
+                (&["--ephemeral", "--no-email-auth", "--encrypted"], &[]),
+                (&[], &[]),
+            ][..],
+        ),
+        (
+            never,
+            &[
+                (
+                    &["--never-expires"],
+                    &["it expires", "ephemeral", "SVC_PERSISTENCE_POLICY"],
+                ),
+                (&["--persistent"], &["it is ephemeral", "SVC_PERSISTENCE_POLICY"]),
+                (&["--ephemeral"], &[]),
+                (&[], &[]),
+            ],
+        ),
+        (
+            always,
+            &[
+                (&["--ephemeral"], &["it is persistent", "SVC_PERSISTENCE_POLICY"]),
+                (&["--email-auth"], &["not checked", "SVC_EMAIL_AUTH_ENABLED"]),
+                (&["--persistent", "--no-email-auth"], &[]),
+            ],
+        ),
+        (
+            sealed,
+            &[(&["--plain"], &["it is encrypted", "SVC_ENCRYPTION_ENABLED"])],
+        ),
+        (bare, &[(&["--encrypted"], &["it is plain", "SVC_ENCRYPTION_ENABLED"])]),
+    ] {
+        let desk = Desk::with_settings(settings);
+        for (flags, words) in cases {
+            let create = |form: &str| desk.run(["inbox", "create", form].iter().chain(*flags)).expect(0);
+            let created = create("--json");
+            assert!(created.json()["emailAddress"].is_string(), "{created:?}");
+            assert_eq!(created.err, create("--quiet").err, "{flags:?}");
+            assert_eq!(
+                created.err.lines().count(),
+                usize::from(!words.is_empty()),
+                "{flags:?}: {created:?}"
+            );
+            assert!(
+                words.iter().all(|word| created.err.contains(word)),
+                "{flags:?}: {created:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_verdict_of_the_spam_filter_is_shown() {
     let filter = Receiver::start();
     let said = json!({

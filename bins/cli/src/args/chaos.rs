@@ -51,7 +51,7 @@ pub(crate) struct SetArgs {
     #[arg(long, requires = "blackhole")]
     pub(crate) tell_webhooks: bool,
     /// Let it end after so long, such as 90s, 10m or 2h
-    #[arg(long = "for", value_name = "SPAN", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "SPAN", value_parser = lasting)]
     pub(crate) lasting: Option<Duration>,
     /// Take all of it from a file with JSON of the interface, or from the standard input
     #[arg(long, group = "faults", value_name = "FILE|-", conflicts_with_all =
@@ -68,14 +68,29 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// Reads one span, or two with `..` between them.
 fn delays(text: &str) -> Result<Delays, String> {
-    let read = match text.split_once("..") {
-        None => span(text).map(Delays::of),
-        Some((shortest, longest)) => span(shortest)
-            .zip(span(longest))
-            .filter(|(shortest, longest)| shortest <= longest)
-            .map(|(shortest, longest)| Delays::between(shortest, longest)),
+    let (shortest, longest) = text.split_once("..").unwrap_or((text, text));
+    let Some((shortest, longest)) = span(shortest).zip(span(longest)) else {
+        return Err(format!(
+            "expected a span in ms or s such as 500ms or 3s, or two such as 500ms..2s, at most 60s, got {text:?}"
+        ));
     };
-    read.ok_or_else(|| format!("expected a span such as 500ms or 3s, or two such as 500ms..2s, got {text:?}"))
+    if shortest > longest {
+        return Err(format!(
+            "expected the shorter span first, such as 500ms..2s, got {text:?}"
+        ));
+    }
+    Ok(if text.contains("..") {
+        Delays::between(shortest, longest)
+    } else {
+        Delays::of(longest)
+    })
+}
+
+/// Reads how long faults last: in none there would be none.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let span = duration::parse(text)?;
+    let span = Some(span).filter(|span| !span.is_zero());
+    span.ok_or_else(|| format!("expected a span above 0, such as 90s, 10m or 2h, got {text:?}"))
 }
 
 /// A span with its unit: a bare number could mean either.
@@ -123,6 +138,23 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_delays_is_told() {
+        for (text, words) in [("2m", "at most 60s"), ("2s..1s", "the shorter span first")] {
+            let error = delays(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn faults_last_some_time() {
+        assert_eq!(lasting("1"), Ok(Duration::from_secs(1)));
+        for text in ["0", "0s", "0d"] {
+            assert!(lasting(text).unwrap_err().contains("above 0"), "{text}");
+        }
+        assert!(lasting("x").unwrap_err().contains("such as 90s"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod create;
 mod delete;
 mod list;
 mod transfer;
+mod wishes;
 
 use restante_client::{Inbox, InboxResource, Timestamp};
 

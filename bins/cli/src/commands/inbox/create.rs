@@ -3,6 +3,7 @@
 use restante_client::{Inbox, InboxHash, NewInbox, Timestamp};
 use serde::Serialize;
 
+use super::wishes::Wishes;
 use super::{authentication, expiry, mode, persistence, remember, spam_filter};
 use crate::args::inbox::CreateArgs;
 use crate::context::Context;
@@ -13,11 +14,14 @@ use crate::output::{clean, style};
 
 /// Creates an inbox, which becomes the one in use.
 pub(super) async fn run(context: &Context, wanted: CreateArgs) -> Result<(), Failure> {
-    let quiet = wanted.quiet;
+    let (quiet, wishes) = (wanted.quiet, Wishes::of(&wanted));
     // A keystore that cannot be used must not cost an inbox whose key is then lost.
     context.keystore.update(|_| Ok::<_, Failure>(()))?;
-    let inbox = context.client.create_inbox(new_inbox(wanted)).await?;
+    let inbox = context.client.create_inbox(new_inbox(wanted, wishes)).await?;
     remember(context, &inbox)?;
+    for line in wishes.passed_over_in(&inbox) {
+        context.output.note(line);
+    }
     if context.output.json {
         let entry = Entry::of(&inbox.export());
         return Ok(context.output.json(&Created::of(&inbox, &entry))?);
@@ -28,7 +32,7 @@ pub(super) async fn run(context: &Context, wanted: CreateArgs) -> Result<(), Fai
     show(context, &inbox)
 }
 
-fn new_inbox(wanted: CreateArgs) -> NewInbox {
+fn new_inbox(wanted: CreateArgs, wishes: Wishes) -> NewInbox {
     let mut inbox = NewInbox::new();
     if let Some(address) = wanted.address {
         inbox = inbox.address(address);
@@ -36,31 +40,7 @@ fn new_inbox(wanted: CreateArgs) -> NewInbox {
     if let Some(ttl) = wanted.ttl {
         inbox = inbox.ttl(ttl);
     }
-    if wanted.encrypted {
-        inbox = inbox.encrypted();
-    }
-    if wanted.plain {
-        inbox = inbox.plain();
-    }
-    if let Some(checked) = either(wanted.email_auth, wanted.no_email_auth) {
-        inbox = inbox.email_auth(checked);
-    }
-    if let Some(asked) = either(wanted.spam_analysis, wanted.no_spam_analysis) {
-        inbox = inbox.spam_analysis(asked);
-    }
-    if wanted.never_expires {
-        inbox = inbox.never_expires();
-    }
-    match either(wanted.persistent, wanted.ephemeral) {
-        Some(true) => inbox.persistent(),
-        Some(false) => inbox.ephemeral(),
-        None => inbox,
-    }
-}
-
-/// What one of two flags says.
-fn either(yes: bool, no: bool) -> Option<bool> {
-    (yes || no).then_some(yes)
+    wishes.add_to(inbox)
 }
 
 /// The answer to the creation (interface, "Inbox").
