@@ -14,6 +14,7 @@ use crate::harness::{API_KEY, Answer, EventStream, TestServer, socket};
 
 mod refusals;
 mod results;
+mod turns;
 
 const ROUTE: &str = "/api/test/emails";
 const SERVED: (&str, &str) = ("SDK_DEVELOPMENT", "true");

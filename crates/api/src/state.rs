@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::budget::Budget;
 use crate::key::KeyDigest;
 use crate::memo::Memo;
+use crate::test_emails::Turns;
 use crate::throttle::Throttle;
 
 /// Requests with a missing or wrong key that one address may send in a minute.
@@ -73,6 +74,8 @@ pub struct Api {
     pub(crate) streams: Arc<Semaphore>,
     /// What repeated requests are answered that the store does not remember.
     pub(crate) memo: Memo,
+    /// Memory for test emails.
+    pub(crate) test_emails: Turns,
     /// Runs the streams, and what is to be remembered.
     pub(crate) tasks: TaskTracker,
     /// Ends the streams.
@@ -103,6 +106,7 @@ impl Api {
             throttle: settings.throttle.map(|(limit, window)| Throttle::new(limit, window)),
             settings,
             memo: Memo::new(),
+            test_emails: Turns::new(),
             tasks,
             stop,
             ready: AtomicBool::new(false),

@@ -21,6 +21,9 @@ use crate::memo::Answered;
 use crate::state::Api;
 
 mod request;
+mod turn;
+
+pub(crate) use self::turn::{Turn, Turns};
 
 /// Nobody hears of any mail before those before it were told of: a client that does not take its answer must not hold
 /// that up for longer.
@@ -28,16 +31,18 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn create(
     State(api): State<Arc<Api>>,
+    turn: Turn,
     headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response<Body>, ApiError> {
     let (email, sent) = request::read(body, api.inboxes.policy().profile)?;
     let idempotency = idempotency(&headers, &sent)?;
+    drop(sent);
     let found = api.inboxes.recipient(&email.to).await;
     let inbox = found.map_err(|error| ApiError::receiving(&error, &email.to.to_string()))?;
     let request = idempotency.map(|idempotency| repeatable(idempotency, &inbox));
     let (stored, mut announcement) = oneshot::channel();
-    let work = deposit(Arc::clone(&api), inbox, email, stored);
+    let work = deposit(Arc::clone(&api), turn, inbox, email, stored);
     let answer = api.memo.once(&api.tasks, request, work).await?;
     // There is none if the answer is that to an earlier request.
     Ok(announcement.try_recv().map_or(answer, |first| told_after(&api, first)))
@@ -55,15 +60,17 @@ fn repeatable(idempotency: Idempotency, inbox: &Inbox) -> Idempotency {
 /// Stores the email, also if its client hangs up meanwhile: what is stored must be told of.
 async fn deposit(
     api: Arc<Api>,
+    turn: Turn,
     inbox: Arc<Inbox>,
     email: TestEmail,
     stored: oneshot::Sender<Announcement>,
 ) -> Result<Answered, ApiError> {
     let (inboxes, address) = (api.inboxes.clone(), email.to.to_string());
     let max_bytes = api.settings.max_message_bytes;
-    let depositing = api
-        .tasks
-        .spawn(async move { inboxes.deposit_test_email(inbox, email, max_bytes).await });
+    let depositing = api.tasks.spawn(async move {
+        let _turn = turn;
+        inboxes.deposit_test_email(inbox, email, max_bytes).await
+    });
     let announcement = depositing.await.map_err(|_| ApiError::Internal)?;
     let announcement = announcement.map_err(|error| ApiError::depositing(error, &address))?;
     let answered = Answered::json(StatusCode::CREATED, &shown(id(&announcement)?));

@@ -114,6 +114,8 @@ impl Inboxes {
                 spam: SpamAnalysis::skipped("Not analysed: this is a test email"),
             }],
         };
+        // Its texts are in the message now.
+        drop(email);
         let prepared = self.prepare(deposit).await?;
         let announcement = self.deposit(prepared).await?;
         let inbox = &inbox.address;
