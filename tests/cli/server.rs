@@ -113,6 +113,7 @@ fn told(settings: &Settings, api_key: ApiKeyOrigin, running: &RunningServer) -> 
         https: running.https,
         authority: running.authority.clone(),
         chaos: settings.chaos,
+        rspamd: None,
         test_emails: settings.http.test_emails,
     };
     discovery::describe(&running, std::process::id())
