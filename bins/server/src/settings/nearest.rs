@@ -1,7 +1,7 @@
 //! The known name that one that is not known may stand for.
 
-/// Names under which VaultSandbox has a setting, where the name here is another to which no spelling leads: the name there,
-/// the name here, and what it holds. Names have no prefix.
+/// Names under which `VaultSandbox` has a setting, where the name here is another to which no spelling leads: the name
+/// there, the name here, and what it holds. Names have no prefix.
 const RENAMED: &[(&str, &str, &str)] = &[
     ("SMTP_SECURE", "SMTP_TLS_PORT", "a port"),
     ("SMTP_MAX_MEMORY_MB", "STORAGE_MAX_BYTES", "in bytes"),
