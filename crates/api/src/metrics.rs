@@ -78,7 +78,7 @@ fn emails(counts: &Counts) -> EmailMetrics {
         received: emails.received.value(),
         recipients: emails.recipients.value(),
         received_bytes: emails.bytes.value(),
-        test_emails: emails.test_emails.value(),
+        test_emails: emails.made_up.value(),
         processing_time_ms: emails.average_millis(),
         processing_time_total_ms: emails.micros.value() / 1000,
     }

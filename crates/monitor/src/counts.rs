@@ -74,7 +74,7 @@ pub struct Emails {
     /// Bytes of the messages, once each.
     pub bytes: Counter,
     /// Test emails; not among the messages.
-    pub test_emails: Counter,
+    pub made_up: Counter,
     /// Microseconds from the end of data until they were durable, of all messages together.
     pub micros: Counter,
 }
@@ -169,7 +169,7 @@ impl Counts {
             Happening::InboxesEnded { count, reason, .. } => self.inboxes.ended(count, reason),
             Happening::Authenticated { results, .. } => self.checks.made(results),
             Happening::SpamAnalysed(analysis) => self.spam.analysed(analysis),
-            Happening::TestEmailStored { .. } => self.emails.test_emails.add(1_u64),
+            Happening::TestEmailStored { .. } => self.emails.made_up.add(1_u64),
             Happening::FaultMet { fault, .. } => self.faults[fault as usize].add(1_u64),
         }
     }
@@ -364,7 +364,11 @@ mod tests {
         emails.stored(1, 1, Duration::from_millis(2));
         assert!((emails.average_millis() - 1.25).abs() < 1e-9);
         emails.stored(1, 1, Duration::from_micros(623));
-        assert_eq!(emails.average_millis().to_string(), "1.041", "no noise of a binary fraction");
+        assert_eq!(
+            emails.average_millis().to_string(),
+            "1.041",
+            "no noise of a binary fraction"
+        );
     }
 
     #[test]
