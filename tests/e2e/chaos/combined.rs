@@ -28,7 +28,7 @@ fn a_delay_comes_before_whatever_else_is_done() {
         let took = began.elapsed();
         assert!(took >= DELAY, "{chaos}: {took:?}");
         match (&answer, expected) {
-            (Ok(reply), Ok(begin)) => assert!(reply.starts_with(begin), "{chaos}: {reply}"),
+            (Ok(reply), Ok(start)) => assert!(reply.starts_with(start), "{chaos}: {reply}"),
             (Err(error), Err(kind)) => assert_eq!(error.kind(), kind, "{chaos}"),
             _ => panic!("{chaos}: {answer:?}"),
         }

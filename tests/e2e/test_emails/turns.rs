@@ -59,8 +59,8 @@ fn a_crowd_is_served_one_after_the_other() {
         socket::status(&socket::read_to_end(client))
     };
     let answers: Vec<_> = std::thread::scope(|scope| {
-        let served: Vec<_> = crowd.iter_mut().map(|client| scope.spawn(|| serve(client))).collect();
-        served.into_iter().map(|served| served.join().unwrap()).collect()
+        let threads: Vec<_> = crowd.iter_mut().map(|client| scope.spawn(|| serve(client))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(answers, [201; 60]);
     assert_eq!(server.email_ids(BOB).len(), 60);
