@@ -75,7 +75,8 @@ impl Wishes {
         let ends = self.never_expires && inbox.expires_at().is_some();
         match (persistent, inbox.is_persistent()) {
             (Some(true), Some(false)) if ends => Some(
-                "warning: it expires, as it is ephemeral: the server's persistence policy decides (SVC_PERSISTENCE_POLICY)",
+                "warning: it expires, as it is ephemeral: the server's persistence policy decides \
+                 (SVC_PERSISTENCE_POLICY)",
             ),
             (Some(true), Some(false)) => {
                 Some("warning: it is ephemeral: the server's persistence policy decides (SVC_PERSISTENCE_POLICY)")
@@ -84,7 +85,8 @@ impl Wishes {
                 Some("warning: it is persistent: the server's persistence policy decides (SVC_PERSISTENCE_POLICY)")
             }
             _ if ends => Some(
-                "warning: it expires: only in the wire profile vaultsandbox has an inbox no end (SVC_WIRE_PROFILE of the server)",
+                "warning: it expires: for one without an end the server must speak the wire profile vaultsandbox \
+                 (SVC_WIRE_PROFILE)",
             ),
             _ => None,
         }
