@@ -9,6 +9,7 @@ use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use reqwest::{Client, Response};
 use restante_model::{SessionFacts, SpamAnalysis};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
@@ -18,6 +19,11 @@ use crate::{SpamError, SpamSettings, client, request};
 
 /// Longest answer that is read.
 pub const ANSWER_BYTES: usize = 1024 * 1024;
+
+/// Messages that are asked about at the same time, at most; the others wait, and that is of their time.
+///
+/// Each has a connection of its own: where rspamd hangs, those of all mail clients would take as many descriptors again.
+pub const AT_ONCE: usize = 64;
 
 /// Asks the filter; cheap to clone.
 #[derive(Clone)]
@@ -30,6 +36,8 @@ struct Shared {
     endpoint: Url,
     password: Option<HeaderValue>,
     timeout: Duration,
+    /// Places for questions.
+    places: Semaphore,
     /// Whether the last question got no answer: the log tells of a change, not of every message.
     is_failing: AtomicBool,
 }
@@ -54,6 +62,7 @@ impl SpamFilter {
             endpoint: client::endpoint(settings.url)?,
             password: password.transpose()?,
             timeout: settings.timeout,
+            places: Semaphore::new(AT_ONCE),
             is_failing: AtomicBool::new(false),
         };
         Ok(Self {
@@ -97,6 +106,7 @@ impl SpamFilter {
         if let Some(password) = &self.shared.password {
             headers.insert(request::PASSWORD, password.clone());
         }
+        let _place = self.shared.places.acquire().await.expect("nobody closes the semaphore");
         let request = self.shared.client.post(self.shared.endpoint.clone());
         let response = request.headers(headers).body(raw.clone()).send().await?;
         match response.status().as_u16() {

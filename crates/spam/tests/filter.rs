@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use restante_model::spam::SpamScore;
 use restante_model::{SessionFacts, SpamAnalysis, Timestamp};
-use restante_spam::filter::ANSWER_BYTES;
+use restante_spam::filter::{ANSWER_BYTES, AT_ONCE};
 use restante_spam::{SpamError, SpamFilter, SpamSettings};
 use restante_testkit::receiver::{Answer, Receiver, Stage};
 use tokio::task::JoinSet;
@@ -251,6 +251,28 @@ async fn nobody_waits_longer_than_the_timeout_wherever_rspamd_stops() {
     let mute = Receiver::start_mute();
     let (info, _) = failure(ask(&impatient(&mute.url(""))).await);
     assert_eq!(info, "rspamd did not answer within 50 ms");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_that_hangs_holds_few_connections() {
+    let rspamd = Receiver::start();
+    rspamd.always(Answer::stalled(Stage::BeforeStatus));
+    let filter = SpamFilter::new(settings(&rspamd.url(""))).unwrap();
+    let mut questions = JoinSet::new();
+    for _ in 0..AT_ONCE {
+        let filter = filter.clone();
+        questions.spawn(async move { ask(&filter).await });
+    }
+    while rspamd.requests().len() < AT_ONCE {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let one_more = tokio::time::timeout(Duration::from_millis(300), ask(&filter));
+    assert!(one_more.await.is_err());
+    assert_eq!(rspamd.connections(), AT_ONCE);
+    // Whose question is given up makes place.
+    questions.shutdown().await;
+    rspamd.always(Answer::status(200).body(HAM));
+    score(ask(&filter).await);
 }
 
 #[tokio::test]
