@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: everything that must pass before a change lands, timed step by step.
 
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -38,7 +39,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        run: || shell::run(&mut cargo(["test", "--workspace"])),
+        run: test,
     },
     Step { name: "doc", run: doc },
     Step {
@@ -100,6 +101,12 @@ fn clippy() -> Result<()> {
         "-D",
         "warnings",
     ]))
+}
+
+/// Two threads a processor: many tests wait for what a server does after some seconds.
+fn test() -> Result<()> {
+    let threads = thread::available_parallelism()?.get() * 2;
+    shell::run(cargo(["test", "--workspace"]).env("RUST_TEST_THREADS", threads.to_string()))
 }
 
 /// A longer run of the test that kills the server under load; `cargo test` alone runs a few rounds of it.
