@@ -451,9 +451,10 @@ fn the_policy_decides_the_mode_and_whether_there_is_a_choice() {
     }
 }
 
-#[test]
-fn email_authentication_is_the_clients_choice_where_the_server_has_it() {
-    for (available, default, wish, granted) in [
+/// What may be done with mail, wherever the server has it, and the client's wish for it.
+fn assert_is_the_clients_choice(feature: &str, field: &str) {
+    let [switch, default] = ["ENABLED", "INBOX_DEFAULT"].map(|name| format!("{feature}_{name}"));
+    for (available, by_default, wish, granted) in [
         ("true", "false", None, false),
         ("true", "false", Some(true), true),
         ("true", "true", None, true),
@@ -461,31 +462,20 @@ fn email_authentication_is_the_clients_choice_where_the_server_has_it() {
         ("false", "true", None, false),
         ("false", "false", Some(true), false),
     ] {
-        let settings = [("EMAIL_AUTH_ENABLED", available), ("EMAIL_AUTH_INBOX_DEFAULT", default)];
-        let server = TestServer::start(&settings);
-        let inbox = server.create(&json!({ "emailAuth": wish })).expect_status(201).json();
-        assert_eq!(inbox["emailAuth"], granted, "{available} {default} {wish:?}");
+        let server = TestServer::start(&[(&switch, available), (&default, by_default)]);
+        let body = json!({ "emailAddress": "bob@restante.test", field: wish });
+        let inbox = server.create(&body).expect_status(201).json();
+        assert_eq!(inbox[field], granted, "{available} {by_default} {wish:?}");
+        assert_eq!(server.get("/api/inboxes/bob@restante.test").json(), inbox);
     }
 }
 
 #[test]
+fn email_authentication_is_the_clients_choice_where_the_server_has_it() {
+    assert_is_the_clients_choice("EMAIL_AUTH", "emailAuth");
+}
+
+#[test]
 fn spam_analysis_is_the_clients_choice_where_the_server_has_it() {
-    for (available, default, wish, granted) in [
-        ("true", "false", None, false),
-        ("true", "false", Some(true), true),
-        ("true", "true", None, true),
-        ("true", "true", Some(false), false),
-        ("false", "true", None, false),
-        ("false", "false", Some(true), false),
-    ] {
-        let settings = [
-            ("SPAM_ANALYSIS_ENABLED", available),
-            ("SPAM_ANALYSIS_INBOX_DEFAULT", default),
-        ];
-        let server = TestServer::start(&settings);
-        let body = json!({ "emailAddress": "bob@restante.test", "spamAnalysis": wish });
-        let inbox = server.create(&body).expect_status(201).json();
-        assert_eq!(inbox["spamAnalysis"], granted, "{available} {default} {wish:?}");
-        assert_eq!(server.get("/api/inboxes/bob@restante.test").json(), inbox);
-    }
+    assert_is_the_clients_choice("SPAM_ANALYSIS", "spamAnalysis");
 }
